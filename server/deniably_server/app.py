@@ -61,12 +61,12 @@ def create_app(
 ) -> Flask:
     """Returns the WSGI application of a server.
 
-    Values come from ``config``, then the environment, then the defaults in ``settings.SETTINGS``.
-    Other keys of ``config`` are Flask's, and ``OFFLINE`` is set for pages that no server will stand
-    behind. Without a ``journal`` only faults are logged, and without a ``store`` it is that of the
-    database in the settings. Files of reports are kept in the folder ``files``, by default in the
-    application's own. Raises ValueError for a bad setting, Unavailable if the database does not
-    answer.
+    Each setting comes from ``config``, else from the environment, else from its default in
+    ``settings.SETTINGS``. ``config`` may also have keys of Flask, and ``OFFLINE``: whether the
+    pages are saved as files that no server stands behind. ``journal`` logs every answer; without
+    one, only faults are logged. ``metrics`` and ``store`` are made by default, the store for the
+    setting DATABASE. ``files`` is the folder for files of reports, by default a temporary one.
+    Raises ValueError for a bad setting, Unavailable if the database does not answer.
     """
     app = Flask("deniably_server", static_folder=None)  # `files` serves them
     app.config["PROVIDE_AUTOMATIC_OPTIONS"] = False  # no page of another origin has to ask
@@ -108,9 +108,12 @@ def create_app(
     metrics_page.attach_metrics(app, metrics)
     app.register_blueprint(status.blueprint)
     app.register_blueprint(openapi.blueprint)
+    # The rooms under /studio, whose pages alone know the session's cookie.
     for room in (start, sign_in, studio_home, drafts, editor, privacy, trial, publish, follow):
         app.register_blueprint(room.blueprint)
     observers = (metrics.add, journal.add) if journal else (metrics.add,)
+    # Last: the layers wrap the application that exists so far, and hooks run in the order in which
+    # they are added.
     add_layers(app, LayerContext(settings, store, limits, observers))
     return app
 

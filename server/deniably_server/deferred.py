@@ -1,4 +1,4 @@
-"""Answers that wait for the disk without a thread, and clients that wait no longer.
+"""Lets HTTP answers wait for the disk without a thread, and tells when a client is gone.
 
 A thread for each report that waits costs more than the report: all of them wake up at once, and
 take turns at the interpreter's lock.
@@ -12,8 +12,8 @@ from typing import NamedTuple, Protocol
 
 
 class EncodedAnswer(NamedTuple):
-    """An answer whose header fields are bytes already, as HTTP/1.1 sends them, each with its line
-    end.
+    """An HTTP answer whose header fields are bytes already, as HTTP/1.1 sends them, each with its
+    line end.
 
     The server adds Content-Length, the date and the fields about the connection.
     """
@@ -24,30 +24,33 @@ class EncodedAnswer(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """A request that the application refuses by its usual way. ``marks`` are what its environment
-    must have for that."""
+    """A request that the WSGI application has to refuse. ``marks`` are the keys and values to add
+    to its WSGI environment, by which the application knows the refusal."""
 
     marks: dict[str, object]
 
 
 class DeferredAnswer(Protocol):
-    """The answer to a request, once the disk has what it waits for."""
+    """The HTTP answer to a request, which may still wait for the database to store something."""
 
     def is_ready(self) -> bool:
         """Returns whether ``answer`` can be called."""
         ...
 
     def answer(self) -> EncodedAnswer | Refused:
-        """Returns the answer, or what its refusal needs. Call it once."""
+        """Returns the answer, or ``Refused`` where the application has to refuse the request. Call
+        it once, when ``is_ready`` is true."""
         ...
 
 
 GONE = "deniably.gone"
-"""Of the environment: the ``ClientGone`` of a request, where the server can tell."""
+"""The key of the WSGI environment with the ``ClientGone`` of a request, where the server can
+tell."""
 
 
 class ClientGone:
-    """Whether a request's client has disconnected, so that nobody waits for the answer."""
+    """A flag that is set when a request's client disconnects, so that nobody waits for the
+    answer."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -63,7 +66,7 @@ class ClientGone:
         call()  # outside the lock, as a call takes locks of its own
 
     def set(self) -> None:
-        """Notes that the client is gone. Call it once."""
+        """Notes that the client is gone, and calls what was given to ``then``. Call it once."""
         with self._lock:
             self._gone, calls = True, self._calls
         for call in calls:

@@ -82,7 +82,7 @@ class TooMuch(Refusal):
 class Quota(Refusal):
     """The token's quota of surveys is used up, or the register is full.
 
-    ``plainly`` says it to those who know no tokens.
+    ``plainly`` says the same without the word token; by default it is ``why``.
     """
 
     def __init__(self, why: str, plainly: str = "") -> None:
@@ -91,8 +91,8 @@ class Quota(Refusal):
 
 
 class Hidden(Refusal):
-    """The results are not shown yet; ``why`` says when they will be, ``briefly`` in a few words
-    after "results"."""
+    """The results are not shown yet. ``why`` is a sentence that says when they will be; ``briefly``
+    is a few words that go on after "results"."""
 
     def __init__(self, why: str, briefly: str = "") -> None:
         self.briefly = briefly
@@ -116,7 +116,8 @@ class Closed(Refusal):
 
 
 class TooFew(Refusal):
-    """The survey has fewer reports than its results need, so closing it would hide them."""
+    """The survey has fewer reports than its results need, so closing it now would hide them for
+    ever."""
 
 
 class TooLarge(Refusal):
@@ -132,7 +133,8 @@ class Uninvited(Refusal):
 
 
 class Used(Refusal):
-    """The invitation was traded by another device, or by this one before it lost its memory."""
+    """The invitation was already exchanged for a ticket, by another device, or by this one before
+    it lost its memory."""
 
 
 class WrongDigest(Refusal):

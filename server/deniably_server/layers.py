@@ -4,8 +4,9 @@ A request passes them from the outermost to the innermost, and its answer passes
 then asks ``guard.auth`` whether the token allows the request, and ``api.visibility`` whether the
 results may be seen. A view that computes waits for its turn in ``api.cached_views``.
 
-Usual reports take a shorter way, see ``server_layers``: ``api.quick_reports`` does what these
-layers do for a report, and leaves the others to them.
+Reports in the form in which devices send them take a shorter way, as ``server_layers`` says:
+``api.quick_reports`` does what these layers do for a report. Reports in any other form pass the
+layers.
 """
 
 from __future__ import annotations
@@ -43,11 +44,12 @@ if TYPE_CHECKING:
 
 
 QUICK_REPORTS = "deniably_quick_reports"
-"""Where an application keeps what takes usual reports without a thread."""
+"""The key of ``app.extensions`` with the ``QuickReports``, which takes reports without a thread."""
 
 
 class LayerContext(NamedTuple):
-    """All that the layers need: settings, store, limits, and observers of every answer."""
+    """All that the layers need: the settings by their names in capitals, the store, the rate
+    limits, and ``observers``, which are called with every answered request."""
 
     settings: Mapping[str, object]
     store: Store
@@ -60,7 +62,7 @@ class LayerContext(NamedTuple):
 
     @property
     def names(self) -> frozenset[str]:
-        """The host names that the server answers to; none if it answers to any."""
+        """The host names that the server answers to; empty if it answers to any."""
         return host_names(str(self.settings["HOSTS"]))
 
 
@@ -93,12 +95,13 @@ def server_layers(
 ) -> ServerLayers:
     """Returns the two outermost layers, which only ``deniably serve`` has.
 
-    The protocol ends connections that send or read too slowly, and holds at most ``connections``.
-    ``seconds`` is its patience. It comes first, because a slow sender has no complete request yet.
-    The bridge reads the body and then runs ``app`` in one of ``threads`` threads, so that no
-    thread waits for the network. Usual reports take no thread at all, because those that wait for
-    the disk would wake up all at once, and none of the layers of ``app`` unless they are refused.
-    With ``tls``, every connection but those of this machine itself begins with a handshake.
+    The first is uvicorn's protocol class. It holds at most ``connections`` connections, and closes
+    those that send or read too slowly for a patience of ``seconds``. It comes first, because a slow
+    sender has no complete request yet. The second, the bridge, reads the body and then runs ``app``
+    in one of ``threads`` threads, so that no thread waits for the network. Reports as devices send
+    them take no thread, because threads that wait for the disk would all wake up at once. They pass
+    the layers of ``app`` only if they are refused. With ``tls``, every connection but those of this
+    machine itself begins with a TLS handshake.
     """
     quick = cast(QuickReports, app.extensions[QUICK_REPORTS])
     http = protocol(seconds, connections)
@@ -121,6 +124,7 @@ def _host_check(app: WSGIApplication, context: LayerContext) -> WSGIApplication:
 
 def _read_limit(app: WSGIApplication, context: LayerContext) -> WSGIApplication:
     whose = partial(asker_of, store=context.store, proxies=context.limits.proxies)
+    # Half of the threads: reads that wait for their turn leave the others to reports.
     return ReadLimit(app, max(1, context.number("THREADS") // 2), whose)
 
 
@@ -199,6 +203,7 @@ def add_layers(app: Flask, context: LayerContext) -> None:
         context.store, context.limits, context.names, context.observers
     )
     outer: WSGIApplication = app.wsgi_app
+    # The first to be wrapped is the innermost.
     for layer in reversed(WSGI_LAYERS):
         outer = layer.wrap(outer, context)
     app.wsgi_app = outer  # type: ignore[assignment, method-assign]

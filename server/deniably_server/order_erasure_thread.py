@@ -1,4 +1,8 @@
-"""Runs order erasure in a server, in the background, after every closing."""
+"""Runs order erasure in a server, in the background, after every closing.
+
+Order erasure rewrites the reports of a closed survey, so that their places on the disk no longer
+show in which order they came.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +19,18 @@ log = logging.getLogger("deniably")
 
 
 def erase_order_after_closings(store: Store) -> None:
-    """Starts a thread that erases the order of closed surveys, and finishes what was left before.
+    """Starts a thread that rewrites closed surveys, so that the disk no longer shows in which order
+    their reports came.
 
-    It tries a failure again after a minute. If the process ends, the next one goes on.
+    The thread begins with those that an earlier process left. After a failure it tries again in a
+    minute. If the process ends, the next one goes on.
     """
 
     def run() -> None:
         done = True
         while True:
             store.needs_rewrite.wait(None if done else AGAIN_SECONDS)
+            # Cleared before the work: a survey that is closed meanwhile sets it again.
             store.needs_rewrite.clear()
             done = _erased(store)
 

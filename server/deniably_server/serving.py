@@ -84,13 +84,14 @@ _NOTHING = logging.CRITICAL + 1
 
 
 class AddressTaken(Exception):
-    """The server cannot listen on the address."""
+    """The server cannot listen on the address; the text says why."""
 
 
 def claim(host: str, port: int) -> socket.socket:
     """Opens a socket that listens on the address; all processes share it.
 
-    With ``port`` 0 the system picks one, which the socket knows. Raises AddressTaken.
+    With ``port`` 0 the system picks a free one, which ``getsockname`` of the socket tells. Raises
+    AddressTaken where the address is in use, or is not one of this machine.
     """
     try:
         family, kind, number, _, address = socket.getaddrinfo(
@@ -98,12 +99,13 @@ def claim(host: str, port: int) -> socket.socket:
         )[0]
         with ExitStack() as stack:
             held = stack.enter_context(socket.socket(family, kind, number))
+            # A restart need not wait for old connections to time out (TIME_WAIT).
             held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             # Linux gives the size to every connection that this socket accepts.
             held.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _AHEAD)
             held.bind(address)
             held.listen(_BACKLOG)
-            stack.pop_all()
+            stack.pop_all()  # it listens: from here on the caller closes it
     except OSError as error:
         mend = "; choose another one with --port" if error.errno == errno.EADDRINUSE else ""
         raise AddressTaken(
@@ -115,10 +117,11 @@ def claim(host: str, port: int) -> socket.socket:
 def serve(
     config: Mapping[str, object], held: Sequence[socket.socket], tls: SSLContext | None = None
 ) -> None:
-    """Serves until a signal to stop; accepted requests are finished and stored first.
+    """Serves on the listening sockets ``held`` until a signal to stop; accepted requests are
+    finished and stored first.
 
-    ``config`` has the settings by their names in capitals. With ``tls``, the sockets speak it to
-    others than this machine. Raises SystemExit where processes keep crashing.
+    ``config`` has the settings by their names in capitals. With ``tls``, connections speak TLS, but
+    for those of this machine itself. Raises SystemExit where processes keep crashing.
     """
     workers = cast(int, config["WORKERS"])
     with ExitStack() as stack:
@@ -153,6 +156,7 @@ class _Processes:
     def __init__(self, work: Callable[[], None]) -> None:
         self._work = work
         self._begun: dict[ForkProcess, float] = {}
+        # A signal that the parent shell ignores stays ignored: ``nohup`` does so with SIGHUP.
         stop_signals = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
         self._stops = {
             each for each in stop_signals if signal.getsignal(each) is not signal.SIG_IGN
@@ -170,6 +174,7 @@ class _Processes:
             for _ in range(count):
                 self._begin(first=True)
             while signal.sigwait(awaited) is signal.SIGCHLD:
+                # One SIGCHLD may stand for several processes, so all are looked at.
                 for process in [process for process in self._begun if not process.is_alive()]:
                     if monotonic() - self._begun.pop(process) < _SOON:
                         raise SystemExit(1)
@@ -179,8 +184,11 @@ class _Processes:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def _begin(self, *, first: bool = False) -> None:
+        # By fork, because ``work`` is a closure over listening sockets, which cannot be pickled.
         process = multiprocessing.get_context("fork").Process(target=self._be)
         process.start()
+        # A first process that dies soon may have been killed, and is replaced. If its replacement
+        # dies soon, too, something is wrong that would repeat.
         self._begun[process] = float("-inf") if first else monotonic()
 
     def _be(self) -> None:
@@ -196,6 +204,7 @@ class _Processes:
         for process in self._begun:
             process.terminate()
         for process in self._begun:
+            # All share one deadline, so stopping lasts no longer with many processes.
             process.join(max(0, until - monotonic()))
             process.kill()
             process.join()
@@ -236,7 +245,7 @@ def _work(
         log_level=_NOTHING,
         access_log=False,
         server_header=False,
-        proxy_headers=False,  # guard.peer decides which proxies to trust
+        proxy_headers=False,  # guard.client_network decides which proxies to trust
         backlog=_BACKLOG,
         timeout_keep_alive=patience,
         timeout_graceful_shutdown=_PATIENCE,
@@ -300,6 +309,7 @@ def _most_connections() -> int:
         with suppress(OSError):  # a sandbox may forbid it
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
             files = soft
+    # Where there are hardly more files than ``_FILES``, half of them are for connections.
     return min(_CONNECTIONS, max(files - _FILES, files // 2))
 
 
@@ -320,7 +330,7 @@ def _application(config: Mapping[str, object], shared: Path | None, files: Path 
     queue = ComputationQueue(
         worker.ask,
         longest,
-        max(1, cast(int, config["THREADS"]) // 4),
+        max(1, cast(int, config["THREADS"]) // 4),  # each that waits holds a thread
         reserved=reserved.ask,
         stay=max(_STAY, 2 * longest),
         observe=metrics.computation,
@@ -360,6 +370,7 @@ def _log_faults(form: Form, *, by_thread: bool = False) -> None:
         lines = Queue[object](_LINES)
         listener = QueueListener(lines, handler)
         listener.start()
+        # A forked process ends without handlers of ``atexit``, but calls this.
         Finalize(None, listener.stop, exitpriority=0)
         handler = QueueHandler(lines)
     # Before the queue: that makes a text of what it takes, with what an exception says in it.

@@ -1,4 +1,4 @@
-"""The settings of a server, which define its options, environment variables and defaults."""
+"""Defines the settings of a server: their options, environment variables and defaults."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ PREFIX = "DENIABLY_"
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting: ``--name`` of ``serve``, the variable ``DENIABLY_NAME``, the key ``NAME``.
+    """A setting of the server: the option ``--name`` of ``deniably serve``, the environment
+    variable ``DENIABLY_NAME``, and the key ``NAME`` of the configuration.
 
     A number lies between ``least`` and ``most``; a text is one of ``choices`` unless that is empty.
-    ``alone`` is the value of an option that may stand without one.
+    ``alone`` is the value of an option that is given without one; None where it needs one.
     """
 
     name: str
@@ -128,6 +129,7 @@ def configuration(overrides: Mapping[str, object] | None = None) -> dict[str, ob
     for setting in SETTINGS:
         text = os.environ.get(setting.variable, setting.default)
         try:
+            # A setting is an integer or a text, as its default is.
             value = settings.setdefault(setting.key, type(setting.default)(text))
         except ValueError:
             raise ValueError(f"{setting.variable} is {text!r}; use a whole number") from None

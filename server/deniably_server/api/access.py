@@ -1,4 +1,5 @@
-"""Tokens over HTTP: operators make, list and revoke them; the admin link gives the first two."""
+"""Serves tokens over HTTP: operators make, list and revoke them; the admin link gives the first
+two."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ class Wanted(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class TokenAnswer(TypedDict):
-    """A token, without its secret."""
+    """A token, without its secret. ``until`` is its last valid day, and ``state`` is valid, expired
+    or revoked."""
 
     id: str
     role: Role
@@ -43,26 +45,26 @@ class TokenAnswer(TypedDict):
 
 
 class NewTokenAnswer(TokenAnswer):
-    """A token, with its secret."""
+    """A new token. ``token`` is its text, with the secret."""
 
     token: str
 
 
 class TokensAnswer(TypedDict):
-    """Every token."""
+    """All tokens of the server."""
 
     tokens: list[TokenAnswer]
 
 
 class FirstTokensAnswer(TypedDict):
-    """The first two tokens."""
+    """The operator's and the author's token that the admin link gives."""
 
     operator: NewTokenAnswer
     author: NewTokenAnswer
 
 
 class Secret(msgspec.Struct, forbid_unknown_fields=True):
-    """The secret of the admin link: the part after #."""
+    """The secret of the admin link: the part of it after #."""
 
     secret: str
 
@@ -74,7 +76,7 @@ _LINK = msgspec.json.Decoder(Secret)
 @blueprint.get("/api/tokens")
 @Operation({200: {JSON: TokensAnswer}}, TOKEN, "operator")
 def tokens() -> Response:
-    """Every token, including expired and revoked ones. The answer holds no secret."""
+    """Returns every token, including expired and revoked ones. The answer holds no secret."""
     require("operator")
     return json_answer({"tokens": [token.document for token in current_store().tokens()]})
 
@@ -82,7 +84,7 @@ def tokens() -> Response:
 @blueprint.post("/api/tokens")
 @Operation({201: {JSON: NewTokenAnswer}}, (*BODY, *TOKEN), "operator", body={JSON: Wanted})
 def new() -> Response:
-    """Make a token. Only this answer ever shows its secret."""
+    """Makes a token. Only this answer ever shows its secret."""
     require("operator")
     token, text = _made(read_body(JSON))
     current_store().add_token(token)
@@ -92,7 +94,7 @@ def new() -> Response:
 @blueprint.delete("/api/tokens/<name>")
 @Operation({200: {JSON: TokenAnswer}}, (*TOKEN, "not-found"), "operator")
 def revoke(name: str) -> Response:
-    """Revoke a token for good."""
+    """Revokes a token for good."""
     require("operator")
     store = current_store()
     well_formed = name.isascii() and name.isalnum()  # a database may refuse other characters
@@ -105,8 +107,8 @@ def revoke(name: str) -> Response:
 @blueprint.get("/admin")
 @Operation(PAGE)
 def admin() -> str:
-    """The page of the admin link, which the first start prints. The server never sees its secret
-    part."""
+    """Returns the page of the admin link, which the first start prints. The browser keeps the part
+    after #, the secret, to itself."""
     return render_template("admin.html")
 
 
@@ -115,7 +117,7 @@ def admin() -> str:
     {200: {JSON: FirstTokensAnswer}}, (*BODY, "unauthorised", "too-many"), body={JSON: Secret}
 )
 def first_tokens() -> Response:
-    """Trade the admin link's secret for an operator's and an author's token, once."""
+    """Exchanges the admin link's secret for an operator's and an author's token, once."""
     form = 'the body is {"secret": "..."}: what is behind the # of the link'
     secret = decoded(_LINK, read_body(JSON), form).secret
     limits = current_limits()

@@ -12,7 +12,8 @@ HEADER = "Deniably-Ticket"
 
 
 def admit(store: Store, survey: Survey, report: Report, ticket: str) -> None:
-    """Raises Uninvited if the survey is by invitation and ``ticket`` does not fit the report."""
+    """Raises Uninvited if the survey is by invitation and ``ticket`` is not a signature of the
+    report's id."""
     if survey.invited and not is_ticket(store.invitation_key(survey.name), report.id, ticket):
         raise Uninvited(
             "this survey is by invitation, and the report comes without the ticket that an"

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from flask.typing import ResponseReturnValue
 
 View = Callable[..., "ResponseReturnValue"]
-"""A view of one survey, whose name comes first, and of what else its address names."""
+"""A view function: of a survey's name, and of the other parts of its address by their names."""
 
 
 def or_ask_for_a_token(view: View) -> View:
-    """Decorates a page of results: without a token it shows a page that asks for one.
+    """Decorates a page of results, so that a browser without a token gets a page that asks for one.
 
     ``analysts.js`` then fetches the same address with the token. A request with a wrong token gets
     the refusal itself.

@@ -24,7 +24,8 @@ batches = Blueprint("batches", __name__)
 
 
 class LinesAnswer(TypedDict):
-    """The outcome of each line (SPEC section 6), and the number of each outcome."""
+    """What became of the lines of a batch (SPEC 6): ``lines`` has runs of equal outcomes, as (first
+    line, last line, outcome). The number of each outcome is a member of its own."""
 
     read: int
     ended: bool
@@ -36,8 +37,8 @@ _START, _END = "/api/surveys/", "/batches"
 
 
 def is_batch(method: str, path: str) -> bool:
-    """Returns whether a request's body is streamed to its view, because it holds a batch of
-    reports."""
+    """Returns whether a request holds a batch of reports, so that its body is streamed to its
+    view."""
     return method == "POST" and path.startswith(_START) and path.endswith(_END)
 
 
@@ -49,7 +50,7 @@ def is_batch(method: str, path: str) -> bool:
     body={NDJSON: None},
 )
 def add(name: str) -> Response:
-    """Store many reports, sent as lines, with the token that published the survey or one for it.
+    """Stores many reports, sent as lines, with the token that published the survey or one for it.
 
     Lines are read as they arrive, without a limit for the body. The answer says if lines were left
     unread because of the rate limit for a network address.

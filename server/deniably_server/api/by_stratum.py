@@ -1,4 +1,5 @@
-"""A question by a key of the strata, such as north against south, as data, figure and page."""
+"""Compares a question between the values of one key of the strata, such as north and south of the
+key site: as JSON, CSV, figure and page."""
 
 from __future__ import annotations
 
@@ -47,8 +48,8 @@ _PAGE: QueryParameters = {"question": NAMED, "by": _BY, **LEVEL}
 
 
 def comparable_keys(visible: VisibleSurvey, fixed: Stratum) -> dict[str, list[str]]:
-    """Returns the keys of the strata by which a survey can be compared now, each with those of its
-    values that have results.
+    """Returns {key of the strata: those of its values that have results}, for the keys by which a
+    survey can be compared now.
 
     ``fixed`` are the strata that the view keeps fixed; their keys are left out.
     """
@@ -62,8 +63,8 @@ def comparable_keys(visible: VisibleSurvey, fixed: Stratum) -> dict[str, list[st
 
 
 def strata_links(keys: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
-    """Returns a link for each key to the page that compares a question by it: pairs of an address,
-    relative to the dashboard, and a text."""
+    """Returns (address, text) for each key: a link to the page that compares a question by this
+    key. The address is relative to the dashboard."""
     return [
         (f"strata?by={key}", f"Compare by {key}: {', '.join(values)}")
         for key, values in keys.items()

@@ -1,4 +1,4 @@
-"""Views that compute: ``deniably serve`` answers them from a cache or in a worker process.
+"""Answers views that compute, in ``deniably serve`` from a cache or in a worker process.
 
 A closed survey never changes, and an open one changes only with its next batch. An answer is cached
 under all that it depends on: the versions of the surveys and the query. Permission to see the
@@ -49,7 +49,9 @@ _KEY, _FILES = "deniably_computations", "deniably_files_made"
 _NOT_SENT_ON = {"content-length"}
 _GZIP = "gzip"
 _FRESH_SECONDS = 600
+"""How long a page of ``computed_before`` is shown before it is computed again."""
 _PATIENCE_SECONDS = 3.0
+"""How long a reader waits for such a page before a cheap one is shown."""
 _OF_HUNDREDS: dict[Reads, Reads] = {"tallies": "variants", "reports": "report variants"}
 """Answers that depend on a parameter of many values (``fine_parameters``) have a lane and a cache
 of their own, so that whoever asks for all of them neither pushes other results out nor keeps them
@@ -65,12 +67,13 @@ _SMALLER = "ask for fewer people or numbers"
 
 
 def use_queue(app: Flask, queue: ComputationQueue) -> None:
-    """Lets the cached views of ``app`` use this queue. Without one they compute in the request."""
+    """Makes the cached views of ``app`` use this queue. Without one they compute in the request."""
     app.extensions[_KEY] = queue
 
 
 def use_file_queue(app: Flask, queue: ComputationQueue) -> None:
-    """Lets this queue make the files of reports. Without one they are made in the request."""
+    """Makes this queue write the files of reports for ``app``. Without one they are made in the
+    request."""
     app.extensions[_FILES] = queue
 
 
@@ -82,9 +85,10 @@ def cached_view(
     """Decorates a view of a survey that computes from its tallies or from every report: its answers
     are computed in the queue and cached.
 
-    ``others`` gives what of other surveys the answer depends on, by default the version of the one
-    in the query; it raises as ``visible_survey`` does. ``settle`` writes the view's own parameters
-    of many values in one way, or raises BadParameter; the level of confidence is settled for all.
+    ``reads`` says what it computes from. ``others`` returns what of other surveys the answer
+    depends on, by default the version of the one in the query; it raises as ``visible_survey``
+    does. ``settle`` writes the view's own parameters of many values in one way, or raises
+    BadParameter; the level of confidence is settled for all views.
 
     If a survey's results are hidden, the view is called at once, and refuses by itself.
     """
@@ -115,8 +119,9 @@ def cached_view(
 
 
 def of_closed(name: str, reads: Reads) -> Reads:
-    """Returns what a view of results reads in fact: of a closed survey with ``show_if`` every
-    report, for the joint counts (``Respondents.together``)."""
+    """Returns what a view of the survey ``name`` reads in fact: the same, except that tallies of a
+    closed survey with ``show_if`` take every report, for the joint counts
+    (``Respondents.together``)."""
     store = current_store()
     if reads != "tallies" or store.state(name) == "open":
         return reads
@@ -136,11 +141,11 @@ def cached_experiment(
 
 
 def cached_part(key: Hashable, target: str, reads: Reads) -> bytes | None:
-    """Returns what the view at ``target`` answers, for a page that shows it among other things;
-    None where there is no queue.
+    """Returns the body that the view at ``target`` answers, for a page that shows it among other
+    things; None where there is no queue.
 
-    Where ``key`` is that of the view's own answers, both share one cache entry. The caller must
-    have checked that the request may see it.
+    With the ``key`` of that view's own answers, both share one cache entry. The caller must have
+    checked that the request may see it.
     """
     queue = cast("ComputationQueue | None", current_app.extensions.get(_KEY))
     if queue is None:
@@ -155,7 +160,7 @@ def made_apart(key: str, name: str, ending: str) -> bool:
     """Makes a file of a survey's reports in the process that makes files; returns False where there
     is no such process.
 
-    Equal keys are of one file. Raises as ``ComputationQueue.answer`` does.
+    Files with equal keys are the same. Raises as ``ComputationQueue.answer`` does.
     """
     queue = cast("ComputationQueue | None", current_app.extensions.get(_FILES))
     if queue is None:
@@ -176,18 +181,20 @@ def computed_before(
     """Returns a page that everybody may see and that has to come soon: from the cache, at most ten
     minutes old.
 
-    ``now`` computes the page, in the worker process. ``meanwhile`` makes a cheap one, for use while
-    the computation lasts longer than a reader waits, or where it fails. ``about`` names all that
-    the page depends on except the reports: so its age does not show when a report came.
+    ``now`` computes the page, in the worker process. ``meanwhile`` makes a cheap one, which is
+    shown while the computation lasts longer than a reader waits, or where it fails. ``about`` names
+    all that the page depends on except the reports: so its age does not show when a report came.
     """
     queue = cast("ComputationQueue | None", current_app.extensions.get(_KEY))
     if queue is None:
         return now()
+    # A part of the key, so that every ten minutes the page is computed again.
     age = int(monotonic() // _FRESH_SECONDS)
     target = f"{request.path}?{urlencode(list(request.args.items()))}"
     job = Job(target, "", request_facts.request_id(request.environ))
     with let_others_read(request.environ):
         computed = queue.soon((*about, age), job, "tallies", _PATIENCE_SECONDS, current_asker())
+    # Else the page of the ten minutes before, if it is still there.
     computed = computed or queue.kept((*about, age - 1))
     return meanwhile() if computed is None else _response(computed)
 
@@ -205,7 +212,7 @@ def answerer(app: Flask) -> Answerer:
     """Returns the function that answers encoded jobs with the views of ``app``, in the worker
     process.
 
-    It raises MemoryError, which the process reports as a job that took too long.
+    That function raises MemoryError, which the process reports as a job that took too much memory.
     """
 
     def answer(question: bytes) -> bytes:
@@ -221,7 +228,8 @@ def answerer(app: Flask) -> Answerer:
 
 
 def find_later(keys: Sequence[tuple[int, int, int]]) -> None:
-    """Have designs of means computed and stored, when there is time; nobody waits for them."""
+    """Has designs of means computed and stored when there is time; nobody waits for them. ``keys``
+    are (positions, own weight, other weight)."""
     queue = cast("ComputationQueue | None", current_app.extensions.get(_KEY))
     if queue is None or not keys:
         return
@@ -239,10 +247,11 @@ def _designed(app: Flask, keys: Sequence[tuple[int, int, int]]) -> Computed | Re
 
 
 def compiled(text: bytes) -> Survey:
-    """Compiles an author's text in the queue, because designs of many means take minutes; returns
-    the published definition.
+    """Returns the published definition of an author's text, compiled in the queue, because designs
+    of many means take minutes.
 
-    Raises BadSurvey, Malformed if the text is neither YAML nor JSON, TooMuch and Busy.
+    Raises BadSurvey where the definition has mistakes, Malformed if the text is neither YAML nor
+    JSON, TooMuch where it takes too long, and Busy where too many wait.
     """
     queue = cast("ComputationQueue | None", current_app.extensions.get(_KEY))
     if queue is None:
@@ -303,7 +312,7 @@ def _computed(app: Flask, job: Job) -> Computed | RefusedJob:
             response = app.process_response(app.make_response(app.dispatch_request()))
         except (Refusal, Unavailable) as error:
             return refused(error)
-        except MemoryError:
+        except MemoryError:  # the worker process says that the job is too large
             raise
         except Exception as error:
             refuse(error, request.environ)  # logs it

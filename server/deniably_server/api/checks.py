@@ -1,5 +1,5 @@
-"""Checks on whole reports, as JSON and as a page. They read every report, so they are computed when
-they are asked for."""
+"""Serves checks for fake reports that look at whole reports, as JSON and as a page. They read every
+report, so they are computed when they are asked for."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ blueprint = Blueprint("checks", __name__)
 @Operation({200: {JSON: ChecksResult}}, RESULTS)
 @cached_view("reports")
 def checks_as_json(name: str) -> Response:
-    """The pairs of choices whose joint frequency chance does not explain."""
+    """Returns the pairs of choices whose joint frequency chance does not explain: a sign of fake
+    reports."""
     return json_answer(current_checks(name))
 
 
@@ -31,13 +32,14 @@ def checks_as_json(name: str) -> Response:
 @or_ask_for_a_token
 @cached_view("reports")
 def checks_page(name: str) -> str:
-    """The checks as a page."""
+    """Returns the checks of whole reports as a page."""
     title = current_store().survey(name).title
     return render_template("checks.html", checks=current_checks(name), title=title)
 
 
 def current_checks(name: str) -> ChecksResult:
-    """Computes the checks of a survey. Raises NotFound, and Hidden while the results are hidden."""
+    """Returns the checks of a survey's whole reports. Raises NotFound where there is no such
+    survey, and Hidden while the results are hidden or the survey is open."""
     survey = respondents(name).closed().survey
     chosen = [index for index, _, _ in checkable(survey)]
     pair_counts = current_store().distinct_values(name, *([index] for index in chosen))

@@ -1,8 +1,8 @@
-"""A survey for the projector of a class: how to take part, how precise it will be, and then what
-came out.
+"""Shows a survey on the projector of a class: how to take part, how precise it will be, and then
+what came out.
 
-The number of reports and the estimate are those of ``results.as_json`` for the same request, and
-are nowhere while that is hidden.
+The number of reports and the estimate are those of ``results.as_json`` for the same request. They
+are shown nowhere while that view hides them.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ _QUERY: QueryParameters = {
 @blueprint.get("/surveys/<name>/class")
 @Operation(PAGE, ("not-found", "too-much", "busy", *TOKEN), query=_QUERY)
 def page(name: str) -> str:
-    """A survey for the projector of a class: its QR code, and its result as far as it is shown."""
+    """Returns the page of a survey for the projector of a class: its QR code, and its result as far
+    as it is shown."""
     store = current_store()
     survey, words, people = store.survey(name), language.chosen(store.survey(name)), _people()
     question, state = _question(survey), store.state(name)
@@ -193,6 +194,7 @@ def _why(survey: Survey, words: Words, state: State) -> str:
 def _in_words(target: GuessTarget, seen: SeenEstimate, words: Words) -> tuple[str, str]:
     """Returns the estimate in words, and its interval."""
     reading = seen.row.reading
+    # The library writes an interval in English and without its unit, as "40 to 60".
     low, high = (written(end, words) for end in reading.bare.split(" to "))
     unit = "\u202f%" if target.label else f" {target.unit}" if target.unit else ""
     interval = words("class.interval", low=low, high=f"{high}{unit}")

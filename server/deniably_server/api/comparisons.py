@@ -1,4 +1,5 @@
-"""The question that a request compares, and the views of a comparison that says all of itself."""
+"""Reads the question that a request compares, and makes the views of a comparison from its
+description (``exhibits.comparison``)."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ _Document = TypeVar("_Document")
 
 
 def kind_of(comparison: Comparison[_Document]) -> Kind[_Document]:
-    """Returns the kind of exhibit whose views show a comparison."""
+    """Returns the ``Kind`` that shows a comparison in every format."""
     own: QueryParameters = {
         f"{name}!": {**NAMED, "description": about} for name, about in comparison.asks.items()
     }
@@ -76,8 +77,8 @@ def kind_of(comparison: Comparison[_Document]) -> Kind[_Document]:
 
 
 def side(sample: Respondents) -> Side:
-    """Returns the question that the request names with the tallies of ``sample``, as one side of a
-    comparison."""
+    """Returns one side of a comparison: the question that the request names, with the tallies of
+    ``sample``. Raises BadParameter where the survey has no such question."""
     question = asked_question(sample.survey)
     return Side(
         sample.survey,
@@ -93,7 +94,7 @@ def asked_question(
     survey: Survey, fits: Callable[[Question], bool] = lambda question: True
 ) -> Question:
     """Returns the question that the request names. Raises BadParameter, which lists the questions
-    that fit."""
+    for which ``fits`` is true, where the survey has none of this name."""
     name = request.args.get("question", "")
     for question in survey.questions:
         if question.name == name:
@@ -104,7 +105,8 @@ def asked_question(
 
 @contextmanager
 def comparable(hint: Callable[[str], str] = lambda why: why) -> Generator[None]:
-    """Turns Incomparable into BadParameter within the block; ``hint`` adds to the reason."""
+    """Turns Incomparable into BadParameter within the block; ``hint`` returns the reason with what
+    may be added to it."""
     try:
         yield
     except Incomparable as error:

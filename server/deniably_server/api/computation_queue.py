@@ -8,10 +8,10 @@ cross-tables before it, and no result for more than one experiment; and by whom 
 Publishing, and requests of holders of tokens, have lanes, room and a process of their own, so that
 nobody without a token can fill them or keep them waiting.
 
-Within a lane it is the turn of whoever used least lately (``guard.recent_use``). Where no
-room is left, a request of whoever waits for most, or used most, makes room for one of somebody who
-waits for less. So many requests from one network address, or a few from each of many, keep nobody
-else out.
+Within a lane it is the turn of the account that used least lately (``guard.recent_use``). Where no
+room is left, a request of an account that has more of them waiting, or used more, makes room for
+one of an account with less. So many requests from one network address, or a few from each of many,
+keep nobody else out.
 """
 
 from __future__ import annotations
@@ -42,12 +42,16 @@ from deniably_server.web.worker_process import (
 Reads = Literal[
     "tallies", "variants", "reports", "report variants", "nothing", "definition", "file", "designs"
 ]
-"""What a computation reads: tallies, or every report, in both cases also for an answer that is one
-of hundreds (see ``cached_view``); nothing of anybody, for the lab; or an author's definition. Or it
-makes a file of every report, or designs of means, which are kept elsewhere."""
+"""What a computation reads, which decides its cost: "tallies" or "reports"; the two "variants" of
+these, for an answer that is one of hundreds (``cached_view``); "nothing", for the lab;
+"definition", to compile one; "file", to write one of every report; or "designs", to find best
+mechanisms for means. Files and designs are kept elsewhere."""
 Lane = Literal["publishing", "holders", "designs", "results", "variants", "reports", "lab", "files"]
+"""A queue of computations of its own. Lanes take turns."""
 Outcome = Literal["computed", "cached", "failed", "refused"]
+"""What became of a request for a computation."""
 Room = Literal["publishing", "holders", "designs", "anybody"]
+"""A group of requests that share a limit on how many of them wait."""
 
 _LANES: dict[Reads, Lane] = {
     "tallies": "results", "variants": "variants", "reports": "reports",
@@ -58,27 +62,27 @@ _LANES: dict[Reads, Lane] = {
 _OF_HOLDERS: tuple[Lane, ...] = ("publishing", "holders", "designs")
 _OF_ALL: tuple[Lane, ...] = (*_OF_HOLDERS, "results", "variants", "reports", "lab", "files")
 _PARTS: dict[Room, int] = {"anybody": 1, "holders": 2, "publishing": 4, "designs": 4}
-"""Which part of the number of requests that may wait each room has."""
+"""Each room may have the number of requests that may wait, divided by this."""
 _OF_ONE = 2
-"""Which part of a room the requests of one network address or token may take."""
+"""One network address or token may have the requests of a room, divided by this."""
 _MOST_KEPT = 16 << 20
 """Bytes of cached answers."""
 _MOST_PLAYED = 2 << 20
 """Bytes of each further cache. Of experiments, and of answers at any level of confidence, anybody
 can ask for ever new ones, which push out no result."""
 _SLOW_SECONDS = 600
-"""How long a computation that took too much processor time is refused at once."""
+"""Seconds for which a computation that took too much processor time is refused at once."""
 _STARVED_SECONDS = 60
 _FRAME = 500
-"""Bytes that a cached answer takes besides its body."""
+"""Bytes that a cached answer takes besides its body; an estimate."""
 _WEIGHT = 0.2
-"""Of the last computation in the mean of how long one takes."""
+"""The weight of the last computation in the running mean of how long one takes."""
 
 
 class Job(msgspec.Struct, frozen=True):
-    """A computation for the worker process: a GET of ``target``, a ``definition`` to compile, or a
-    ``file`` to make of a survey's reports, as the survey's name and the file's ending, or
-    ``designs`` of means to find.
+    """A computation for a worker process. It is a GET of ``target``, or one of three others: to
+    compile a ``definition``; to make a ``file`` of a survey's reports, given as the survey's name
+    and the file's ending; or to find ``designs`` of means, given by their keys.
 
     ``authorization`` is the request's header and ``request`` its id. ``instead`` is what a refusal
     suggests to ask for if the computation takes too much.
@@ -94,19 +98,19 @@ class Job(msgspec.Struct, frozen=True):
 
 
 class Computed(msgspec.Struct, frozen=True, tag="computed"):
-    """An answer as it is sent: headers and body."""
+    """An answer of a worker process as it is sent to the client: headers and body."""
 
     headers: list[tuple[str, str]]
     body: bytes
 
     @property
     def size(self) -> int:
-        """The bytes that it takes in the cache."""
+        """The bytes that the answer takes in a cache."""
         return len(self.body) + _FRAME
 
 
 class RefusedJob(msgspec.Struct, frozen=True, tag="refused"):
-    """A refusal: the name of an exception class in ``errors``, and its text."""
+    """A refusal of a worker process: the name of an exception class in ``errors``, and its text."""
 
     kind: str
     why: str
@@ -207,17 +211,19 @@ def _unobserved(lane: Lane, outcome: Outcome) -> None:
 
 
 Ask = Callable[[bytes], bytes]
-"""Does a job in a worker process, and raises as ``WorkerProcess.ask`` does."""
+"""Does an encoded job in a worker process and returns its encoded answer; raises as
+``WorkerProcess.ask`` does."""
 
 
 class ComputationQueue:
-    """Runs one job at a time by ``ask``, and one more by ``reserved``, of holders of tokens alone.
+    """Runs one job at a time by ``ask``, and one more by ``reserved``, which is for holders of
+    tokens alone.
 
-    ``seconds`` are the processor time of a job, for what a refusal says, and how long a request
-    waits for its job to begin. It then waits for ``stay`` more, by default as long as a job can
-    last. At most ``maximum`` requests wait of those without a token, half of them for what reads
-    nothing; half as many of holders of tokens, and a quarter to publish. ``observe`` is called with
-    the lane of each request and what became of it.
+    ``seconds`` is the limit of a job's processor time, which refusals name, and also how long a
+    request waits for its job to begin. It then waits for ``stay`` more seconds, by default as long
+    as a job can last. Of requests without a token at most ``maximum`` wait, half of them for the
+    lab; half as many with a token, and a quarter as many to publish. ``observe`` is called with the
+    lane of each request and what became of it.
     """
 
     def __init__(
@@ -253,11 +259,12 @@ class ComputationQueue:
         asker: Asker = ANYBODY,
         gone: ClientGone | None = None,
     ) -> Computed:
-        """Returns the answer to a job; equal keys have equal answers. Stops waiting once the client
-        is ``gone``.
+        """Returns the answer to a job, from the cache or computed in its turn; equal keys have
+        equal answers. Stops waiting once the client is ``gone``.
 
         Raises Busy if too many requests wait or this one waited too long, TooMuch if the job takes
-        too much, Uncomputed if the worker process failed, and what the job itself raised.
+        too much time or memory, Uncomputed if the worker process failed, and what the job itself
+        raised.
         """
         lane = _lane(reads, asker)
         with self._news:
@@ -308,9 +315,10 @@ class ComputationQueue:
         return waiting.work.answer
 
     def begin(self, key: Hashable, job: Job, reads: Reads, asker: Asker) -> None:
-        """Have something computed for which nobody waits; never raises.
+        """Begins a computation for whose answer nobody waits; never raises.
 
-        While work of this key waits, the newer job takes its place. Without room it is forgotten.
+        While a job with this key waits, the newer job takes its place. Without room the job is
+        forgotten.
         """
         with self._news:
             work = self._works.get(key)
@@ -321,12 +329,12 @@ class ComputationQueue:
                 work.job = job
 
     def kept(self, key: Hashable) -> Computed | None:
-        """Returns a cached result; None where there is none."""
+        """Returns a result from the cache; None where it has none under this key."""
         with self._news:
             return self._kept["tallies"].get(key)
 
     def lengths(self) -> dict[str, int]:
-        """Returns the number of waiting requests of each lane."""
+        """Returns {lane: number of waiting requests}."""
         with self._news:
             lanes = [work.lane for work in self._works.values() for _ in work.waiting]
             return {lane: lanes.count(lane) for lane in _OF_ALL}
@@ -357,10 +365,12 @@ class ComputationQueue:
     def _make_room(self, coming: _Waiting) -> None:
         """Makes room for a request, if need be by giving up another one. Raises Busy where that is
         not fair."""
+        # At least one of each room, unless no request at all may wait.
         maximum = max(min(1, self._most), self._most // _PARTS[coming.room])
         requests = [each for work in self._works.values() for each in work.waiting]
         rivals = [each for each in requests if each.room == coming.room]
         if coming.work.reads == "nothing":
+            # Anybody can ask for ever new experiments, so they get half of the room.
             experiments = [each for each in rivals if each.work.reads == "nothing"]
             self._fit(coming, experiments, -(-maximum // 2))
         self._fit(coming, rivals, maximum)
@@ -370,6 +380,7 @@ class ComputationQueue:
         begun. Raises Busy where that is ``coming`` itself, or its asker waits for too much."""
         counts = Counter(waiting.asker for waiting in rivals)
         own = counts[coming.asker] + 1
+        # One account alone never fills a room.
         if coming.asker.name and own > max(1, maximum // _OF_ONE):
             raise self._busy(coming.asker)
         if len(rivals) < maximum:
@@ -453,8 +464,9 @@ class ComputationQueue:
                     turns.rotate(-1)
                 work = min(self._lanes[turns[0]], key=self._turn)
                 self._lanes[turns[0]].remove(work)
+                # One of the requests that share the work pays for all: the one whose turn it was.
                 work.begun, payer = True, min(work.waiting, key=self._turn_of).asker
-            turns.rotate(-1)
+            turns.rotate(-1)  # the lane that was served comes last
             begun = monotonic()
             self._do(ask, work)
             took = monotonic() - begun

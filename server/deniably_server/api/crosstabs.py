@@ -1,4 +1,4 @@
-"""Cross-tables of two questions, as JSON, as CSV and as a page.
+"""Serves cross-tables of two questions, as JSON, as CSV and as a page.
 
 A cross-table is computed when it is asked for, from every report of its survey.
 """
@@ -162,9 +162,9 @@ def _chosen(survey: Survey) -> list[int]:
 
 
 def crosstab_links(survey: Survey, state: str) -> list[tuple[str, str]]:
-    """Returns links as pairs of an address, relative to the dashboard, and a text: to a page that
-    chooses two questions, then to the first 15 pairs that can be crossed. None while the survey is
-    open."""
+    """Returns links as (address, text): to a page that chooses two questions, then to the first 15
+    pairs that can be crossed. The addresses are relative to the dashboard. Empty while the survey
+    is open."""
     if survey.asked < 2 or state != "closed":
         return []
     pairs = [

@@ -1,7 +1,8 @@
-"""Designs of means for checks of drafts: found by the queue, kept in the database.
+"""Finds designs of means for checks of drafts, in the queue, and keeps them in the database.
 
-A check never waits for a design. Where one is missing, the queue computes it (lane ``designs``).
-The next check finds it in the table, whichever process makes it.
+A design is the mechanism with the smallest worst variance for a question's mean. It may take
+seconds, and a check never waits for one. Where one is missing, the queue computes it (lane
+``designs``). The next check finds it in the table, whichever process makes it.
 """
 
 from __future__ import annotations
@@ -23,32 +24,33 @@ _decode = msgspec.json.Decoder(MeanMechanism).decode
 
 
 class StoredDesign(msgspec.Struct, frozen=True):
-    """A design as the table has it: its key, and its mechanism as JSON."""
+    """A design as the table has it: its ``key`` (positions, own weight, other weight), and its
+    mechanism as JSON."""
 
     key: tuple[int, int, int]
     mechanism: str
 
 
 class KnownDesigns:
-    """The designs that a process was told, in memory."""
+    """A cache in memory of designs, for a process that opens no database and is told them."""
 
     def __init__(self) -> None:
         self._known: dict[DesignKey, MeanMechanism] = {}
 
     def add(self, designs: Iterable[StoredDesign]) -> None:
-        """Know these, too; where there are too many, forget all others."""
+        """Adds designs to the cache; where it has more than 4,000, it forgets those first."""
         if len(self._known) > _MOST_KEPT:
             self._known.clear()
         for each in designs:
             self._known[DesignKey(*each.key)] = _decode(each.mechanism)
 
     def find(self, key: DesignKey) -> MeanMechanism | None:
-        """Returns a design; None if it is not known."""
+        """Returns the mechanism of a design; None if it is not in the cache."""
         return self._known.get(key)
 
 
 def stored_designs(store: Store, keys: Iterable[tuple[int, int, int]]) -> list[StoredDesign]:
-    """Returns those designs that are stored; none where the database does not answer."""
+    """Returns those designs that are stored; none at all where the database does not answer."""
     try:
         return [StoredDesign(key, text) for key in keys if (text := store.design(*key))]
     except Unavailable:
@@ -56,7 +58,8 @@ def stored_designs(store: Store, keys: Iterable[tuple[int, int, int]]) -> list[S
 
 
 def find_designs(store: Store, keys: Iterable[tuple[int, int, int]]) -> None:
-    """Compute designs, and store each as soon as it is found. Raises Unavailable."""
+    """Computes the designs that are not stored yet, and stores each as soon as it is found. Raises
+    Unavailable where the database does not answer."""
     for key in keys:
         if store.design(*key) is None:
             mechanism = best_for_mean(*key).mechanism

@@ -1,4 +1,5 @@
-"""Hypothesis tests of differences, within one survey or between two: JSON, CSV and a page."""
+"""Serves hypothesis tests of differences, within one survey or between two: JSON, CSV and a
+page."""
 
 from __future__ import annotations
 
@@ -81,7 +82,11 @@ def _settle_numbers(name: str) -> None:
 )
 @cached_view("tallies", settle=_settle_numbers)
 def difference(name: str) -> Response:
-    """One hypothesis test. For many at once see ``differences``."""
+    """Returns one hypothesis test, of a share or a mean against a number, another choice, another
+    survey or another stratum.
+
+    ``differences`` tests many at once.
+    """
     parameters = {key: request.args[key] for key in _KINDS if key in request.args}
     if len(parameters) != 1:
         raise BadParameter(f"{_HOW}; exactly one of {', '.join(_KINDS)} is given")
@@ -155,8 +160,8 @@ def _chooser(sample: Respondents, why: str = "") -> str:
 
 
 def difference_links(survey: Survey) -> list[tuple[str, str]]:
-    """Returns the link to a page that chooses a question, as a pair of an address, relative to the
-    dashboard, and a text; nothing where no question has pairs of choices."""
+    """Returns the link to a page that chooses a question, as [(address, text)]; empty where no
+    question has pairs of choices. The address is relative to the dashboard."""
     if any(map(has_pairs, survey.questions)):
         return [("differences", "Which answers of a question differ?")]
     return []
@@ -173,7 +178,7 @@ def _current(name: str) -> DifferencesResult:
 def _compared(
     side: Side, choice: str | None, kind: str, value: str, *others: Side
 ) -> StatedDifference:
-    for opposite in others:
+    for opposite in others:  # at most one
         if choice is None:
             return differences.mean_apart(side, opposite)
         return differences.choice_apart(side, opposite, choice)

@@ -1,4 +1,4 @@
-"""Documents that several views show, worked out once: for pages that are all written at once.
+"""Caches documents that several views show, while all pages of a survey are written at once.
 
 A server has no use for it: its answers are cached whole (``cached_view``), and its tallies change.
 """
@@ -25,7 +25,7 @@ def caches_documents() -> bool:
 
 
 def cached_document(key: Hashable, compute: Callable[[], _Found]) -> _Found:
-    """Returns the document of ``key``: from the cache if the application has one, else what
+    """Returns the document under ``key``: from the cache if the application has one, else what
     ``compute`` returns."""
     documents: dict[Hashable, Any] | None = current_app.extensions.get(_KEY)
     if documents is None:

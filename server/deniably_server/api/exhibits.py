@@ -1,6 +1,7 @@
-"""Every kind of exhibit in every format: what a request asks for as page, JSON, CSV and figure.
+"""Serves every kind of exhibit in every format: as page, JSON, CSV and figure.
 
-A kind says how to read its query and what it shows. Permission, hiding, caching, cost, widths and
+An exhibit is what is shown of one thing that was asked: words, pictures and exact numbers. A
+``Kind`` says how to read its query and what it shows. Permission, hiding, caching, cost, widths and
 files are here, once.
 """
 
@@ -44,9 +45,11 @@ _SAVED = ("Content-Disposition",)
 
 @dataclass(frozen=True)
 class Ways:
-    """Links to the same exhibit in other ways: text, address, and whether it is shown so now.
+    """Links to the same exhibit in other ways, such as percentages of rows or of columns: (text,
+    address, whether it is shown so now).
 
-    They are at the top of the page, or with ``within`` at the top of its first card."""
+    They are at the top of the page, or with ``within`` at the top of its first card.
+    """
 
     label: str
     links: Sequence[tuple[str, str, bool]]
@@ -55,7 +58,8 @@ class Ways:
 
 @dataclass(frozen=True)
 class Lead:
-    """What a page says before its cards: a statement, what qualifies it, and smaller sentences."""
+    """What a page says before its cards: a statement, what qualifies it (``rest``), and smaller
+    sentences."""
 
     statement: str
     rest: str = ""
@@ -64,12 +68,13 @@ class Lead:
 
 @dataclass(frozen=True, kw_only=True)
 class Shown:
-    """What a request asks for: the exhibits of one document, and the rest of their page."""
+    """What a request asks for: the exhibits of one document, and the rest of the page that shows
+    them."""
 
     exhibits: Sequence[Exhibit]
     heading: str
     title: str = ""
-    """That of the window, where it is not the heading."""
+    """The title of the browser's window, where it is not the heading."""
     chip: str
     who: str | Html
     """How many people, of which surveys or subgroups."""
@@ -80,9 +85,9 @@ class Shown:
     ways: Ways | None = None
     subgroups: SubgroupLinks | None = None
     lead: Lead | None = None
-    """By default the finding of the one exhibit."""
+    """What the page says first; by default the finding of its one exhibit."""
     surveys: Sequence[str]
-    """Those that its figures are of."""
+    """The names of the surveys that its figures are of."""
     settled: Mapping[str, str] = field(default_factory=dict[str, str])
     """Parameters that the request may have left open, for the link to the figure."""
     nothing: str = ""
@@ -90,7 +95,8 @@ class Shown:
 
     @property
     def leading(self) -> Lead:
-        """The statement that the page makes before its cards."""
+        """The statement that the page makes before its cards, from ``lead`` or else from its one
+        exhibit."""
         if self.lead is not None:
             return self.lead
         (exhibit,) = self.exhibits
@@ -100,14 +106,14 @@ class Shown:
 
 @dataclass(frozen=True, kw_only=True)
 class Kind(Generic[_Document]):
-    """One kind of exhibit, whose ``name`` is the last part of its addresses."""
+    """One kind of exhibit, such as cross-tables; ``name`` is the last part of its addresses."""
 
     name: str
     about: Mapping[str, str]
     """What each view answers, for the reference of the API: ``json``, ``csv``, ``svg``, ``page``
     and ``figure``."""
     endpoints: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Names of views that are not the kind's with the format's, such as ``strata_as_json``."""
+    """The names of views that differ from the usual ones, such as ``strata_as_json``, by format."""
     document: Any
     """The type of the document, for the schema of its JSON."""
     reads: Reads = "tallies"
@@ -116,31 +122,33 @@ class Kind(Generic[_Document]):
     svg: QueryParameters
     page: QueryParameters
     figure: QueryParameters
-    """Those of a figure's page. With ``question!`` where JSON has none, it names the exhibit."""
+    """The parameters of a figure's page. With ``question!`` where JSON has none, it names the
+    exhibit."""
     strata: bool = True
     read: Callable[[str], _Document]
-    """The document that the request asks for. Raises refusals."""
+    """Returns the document that the request asks for. Raises BadParameter, NotFound or Hidden."""
     sheet: Callable[[str, _Document], tuple[str, Records]]
-    """What the file of its CSV is called, and the exact numbers: nothing else is made for these."""
+    """Returns the name of the CSV file, and its exact numbers; no picture is made for it."""
     show: Callable[[str, _Document], Shown]
     check: Callable[[], object] = lambda: None
     """Raises BadParameter for parameters of pages and figures alone."""
     choose: Callable[[str], ResponseReturnValue | None] = lambda name: None
-    """A page to choose what is shown; None where the request has chosen."""
+    """Returns a page to choose what is shown; None where the request has chosen."""
     choose_again: Callable[[str, str], ResponseReturnValue] | None = None
-    """The same where what was chosen is refused, with the reason."""
+    """Returns that page with the reason why a choice was refused."""
     others: Callable[[str], tuple[Hashable, ...]] | None = None
-    """What the answer depends on in other surveys, as for ``cached_view``."""
+    """Returns what the answer depends on in other surveys, as for ``cached_view``."""
     choices: str = ""
-    """What the link to that page says."""
+    """The text of the link to the page to choose."""
     back: str
-    """What the link from a figure back to the page says."""
+    """The text of the link from a figure back to the page."""
 
 
 def descriptions(
     called: str, json: str, *, records: str = "", chosen: str = "", figure: str = ""
 ) -> dict[str, str]:
-    """Returns what each view of a kind answers; ``called`` names it, such as "The waves".
+    """Returns {format: what the view answers} for the views of a kind; ``called`` names it, such as
+    "The waves".
 
     ``records`` says what the rows of its CSV are, ``chosen`` what its page is without parameters,
     and ``figure`` names what a figure is of, where that is less than the whole.
@@ -156,12 +164,14 @@ def descriptions(
 
 
 def who_answered(n: int, strata: Stratum) -> str:
-    """Returns how many people these are, and of which subgroup."""
+    """Returns how many people answered, and of which subgroup if it is one, such as "50 people of
+    site north"."""
     return f"{people(n)} of {stratum_text(strata)}" if strata else people(n)
 
 
 def blueprint_of(kind: Kind[Any], name: str) -> Blueprint:
-    """Returns the views of a kind, as the blueprint ``name``."""
+    """Returns a blueprint called ``name`` with all views of a kind: JSON, CSV, SVG, its page and
+    the page of its figure."""
     blueprint = Blueprint(name, __name__)
     _add_files(blueprint, kind)
     _add_pages(blueprint, kind)
@@ -282,6 +292,7 @@ def _figure_of(kind: Kind[Any], name: str) -> tuple[Shown, Exhibit]:
     that of the question that the request names. Raises BadParameter."""
     shown = kind.show(name, kind.read(name))
     by_anchor = {exhibit.anchor: exhibit for exhibit in shown.exhibits}
+    # A kind may have an exhibit for each question, as waves have: then the request names one.
     several = "question!" in kind.figure and "question!" not in kind.query
     anchor = request.args.get("question", "") if several else shown.exhibits[0].anchor
     if anchor not in by_anchor:

@@ -1,4 +1,5 @@
-"""Parameters with many values: the level of intervals, and what a figure is compared with.
+"""Limits parameters that can have many values: the level of intervals, and what a figure is
+compared with.
 
 Each value is a computation of its own, as the interval ends, the sentences and the notes of a view
 all follow from it. Without a token there are few values, so that anybody can have all of them
@@ -24,13 +25,14 @@ from deniably_server.guard.app_state import current_asker
 from deniably_server.web.operation import NAMED, QueryParameters
 
 FINE = frozenset({"confidence", "share", "value"})
+"""The parameters that can have many values."""
 LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.5, 0.999
 LEVELS = (0.5, 0.68, 0.8, 0.9, 0.95, 0.975, 0.98, 0.99, 0.995, 0.999)
-"""The levels of intervals without a token."""
+"""The confidence levels of intervals that may be asked for without a token."""
 _CONFIDENCE = re.compile(r"0?\.[0-9]{1,3}")
 _LISTED = f"{', '.join(map(str, LEVELS[:-1]))} or {LEVELS[-1]}"
 _MOST_STEPS = 200
-"""Without a token a figure is compared with as many numbers and one more."""
+"""Without a token a figure is compared with at most this many numbers and one more."""
 _STEPS = (1, 5)
 
 LEVEL: QueryParameters = {
@@ -53,7 +55,8 @@ COMPARED: QueryParameters = {
 
 
 def confidence() -> float:
-    """Returns the query's confidence level for intervals, 0.5 to 0.999. Raises BadParameter."""
+    """Returns the query's confidence level for intervals, from 0.5 to 0.999; 0.95 if it has none.
+    Raises BadParameter for any other text."""
     text = request.args.get("confidence", str(CONFIDENCE))
     if not (_CONFIDENCE.fullmatch(text) and float(text) >= LEAST_CONFIDENCE):
         raise BadParameter(
@@ -64,8 +67,8 @@ def confidence() -> float:
 
 
 def settle_level() -> None:
-    """Normalises the request's confidence level, so that equal levels share one cached answer;
-    removes the usual one.
+    """Writes the request's confidence level in one way, so that equal levels share one cached
+    answer; removes it where it is the usual one.
 
     Raises BadParameter for a text that is no level, and, without a token, for a level that needs
     one.
@@ -82,8 +85,8 @@ def settle_level() -> None:
 
 
 def settle_number(name: str, low: float, high: float) -> None:
-    """Normalises the parameter ``name``, the number from ``low`` to ``high`` that a figure is
-    compared with.
+    """Writes the parameter ``name`` in one way: the number from ``low`` to ``high`` that a figure
+    is compared with.
 
     Raises BadParameter for a text that is no such number, and, without a token, for a number that
     needs one.
@@ -103,8 +106,8 @@ def settle_number(name: str, low: float, high: float) -> None:
 
 
 def step_between(low: float, high: float) -> Fraction:
-    """Returns the least step, of 1 or 5 times a power of ten, of which 200 reach from end to
-    end."""
+    """Returns the smallest step, 1 or 5 times a power of ten, of which at most 200 fit between
+    ``low`` and ``high``."""
     width = Fraction(str(high)) - Fraction(str(low))  # as they were written
     power = Fraction(10) ** (math.floor(math.log10(width / _MOST_STEPS)) if width else 0)
     steps = (times * power * ten for ten in (1, 10) for times in _STEPS)

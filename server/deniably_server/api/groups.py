@@ -1,4 +1,4 @@
-"""Groups of people on the map of a point question, as JSON, as CSV and as a page."""
+"""Serves groups of people on the map of a point question, as JSON, as CSV and as a page."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def _show(name: str, groups: GroupsResult) -> Shown:
 
 
 def group_links(survey: Survey) -> list[tuple[str, str]]:
-    """Returns links to 2 to 5 groups of each point question, as pairs of an address, relative to
-    the dashboard, and a text. None on a server without the library that finds them."""
+    """Returns links to 2 to 5 groups of each point question, as (address, text). The addresses are
+    relative to the dashboard. Empty on a server without scikit-learn, which finds groups."""
     if find_spec(_LIBRARY) is None:
         return []
     return [
@@ -71,6 +71,7 @@ def _current(name: str) -> GroupsResult:
             f" ?question={points[0]}&count=3"
         )
     count = request.args.get("count", "3")
+    # Nine digits are enough to be too many; ``int`` takes long over a long text.
     if not count.isdecimal() or not 1 <= int(count[:9]) <= MOST_GROUPS:
         raise BadParameter(f"“count” is the number of groups, from 1 to {MOST_GROUPS}")
     try:

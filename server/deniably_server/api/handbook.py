@@ -25,27 +25,28 @@ _END = ".md"
 @blueprint.get("/handbook")
 @Operation(KEPT_PAGE, headers=("ETag",))
 def index() -> Response:
-    """The handbook's table of contents."""
+    """Returns the handbook's table of contents."""
     return _response(_INDEX)
 
 
 @blueprint.get("/handbook/<name>")
 @Operation(KEPT_PAGE, ("not-found",), headers=("ETag",))
 def page(name: str) -> Response:
-    """A page of the handbook."""
+    """Returns a page of the handbook."""
     return _response(name)
 
 
 @blueprint.get("/handbook/<folder>/<name>")
 @Operation(KEPT_PAGE, ("not-found",), headers=("ETag",))
 def inner_page(folder: str, name: str) -> Response:
-    """A page of a folder of the handbook, such as a decision."""
+    """Returns a page in a folder of the handbook, such as a decision."""
     return _response(f"{folder}/{name}")
 
 
 @cache
 def texts() -> dict[str, str]:
-    """Returns the Markdown of every page, by its name: its path without ``.md``."""
+    """Returns {name: Markdown} for every page of the handbook; the name is its path without
+    ``.md``."""
     return dict(_texts(files("deniably_server") / "handbook", ""))
 
 

@@ -1,4 +1,4 @@
-"""Health checks for supervisors: is the process alive, and is it ready."""
+"""Answers health checks of supervisors: is the process alive, and is it ready."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ health = Blueprint("health", __name__)
 @health.get("/healthz")
 @Operation({200: {TEXT: None}})
 def alive() -> Response:
-    """200 while the process answers. Restart the process if this fails."""
+    """Answers 200 while the process runs. Restart the process if this fails."""
     return Response("alive\n", mimetype="text/plain")
 
 
 @health.get("/readyz")
 @Operation({200: {TEXT: None}})
 def ready() -> Response:
-    """200 while the database also answers and stores, else 503. Send respondents elsewhere until
-    then."""
+    """Answers 200 while the database also answers and stores, else 503. Send respondents elsewhere
+    until then."""
     current_store().check()
     return Response("ready\n", mimetype="text/plain")

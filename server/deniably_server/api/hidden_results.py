@@ -1,4 +1,4 @@
-"""Pages of results: while the results are hidden, a page says so and why."""
+"""Shows, in place of a page of hidden results, a page that says that they are hidden, and why."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def _are_shown(name: str) -> bool:
 
 
 def or_say_why_hidden(view: View) -> View:
-    """Decorates a page of results: while they are hidden it says why, in place of the problem
-    document."""
+    """Decorates a page of results: while the results are hidden, the browser gets a page that says
+    why, in place of the problem document."""
 
     @wraps(view)
     def page(name: str) -> ResponseReturnValue:

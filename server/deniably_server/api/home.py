@@ -35,10 +35,11 @@ _NOTHING = Html()
 
 @dataclass(frozen=True)
 class GuessingRates:
-    """How many of 100 guesses are right: about the answer that gives away most, and about all.
+    """How many of 100 guesses at a respondent's answers are right at most: at the ``one`` answer
+    that gives away most, and at ``all`` answers together.
 
-    ``waves`` says whether all are those of all waves of a panel, and ``often`` whether the form's
-    promise is the weak one.
+    ``waves`` says whether ``all`` covers all waves of a panel, and ``often`` whether it is so high
+    that the form makes its weaker promise.
     """
 
     one: int | Decimal
@@ -49,10 +50,11 @@ class GuessingRates:
 
 @dataclass(frozen=True)
 class Tile:
-    """A survey in the list. What is None or empty takes its definition or its tallies.
+    """A survey in the list. Fields other than ``card`` stay empty where only the list was read, and
+    not the definition or the tallies.
 
-    ``results`` is what its link to them offers: all of them are there where there is a finding.
-    ``by_link`` says that only the link of a stratum leads to its form.
+    ``its`` has the attributes ``lang`` and ``dir`` for the survey's texts. ``results`` is the text
+    of the link to its results. ``by_link`` says that only the link of a stratum leads to its form.
     """
 
     card: ListedSurvey
@@ -68,7 +70,7 @@ class Tile:
 @blueprint.get("/")
 @Operation(PAGE, query=paging.PARAMETERS)
 def home() -> ResponseReturnValue:
-    """The surveys of this server, 50 on each page.
+    """Returns the surveys of this server, 50 on each page.
 
     Rates and findings are computed beside the requests, and are up to ten minutes old. The list
     itself does not wait for them.

@@ -17,7 +17,8 @@ _WIDEST = 15
 @blueprint.get("/how")
 @Operation(PAGE, query={"language": {"type": "string"}})
 def how() -> str:
-    """How this works: 30 people, what is sent, and how the true number is worked out."""
+    """Returns the page that explains how this works: 30 people, what is sent, and how the true
+    number is worked out."""
     words = language.asked_for()
     return render_template(
         "how.html",

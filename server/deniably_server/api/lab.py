@@ -1,4 +1,4 @@
-"""The lab: the textbooks' experiments as pages, JSON, CSV and SVG, by themselves and on the
+"""Serves the lab: the textbooks' experiments as pages, JSON, CSV and SVG, by themselves and on the
 questions of a survey.
 
 They read no reports, and nothing of them is stored. Every input is read and bounded before an
@@ -57,7 +57,8 @@ def _inputs() -> QueryParameters:
 
 
 INPUTS = _inputs()
-"""The inputs of all experiments. Each refuses those that it lacks, and says which it has."""
+"""The inputs of all experiments, as query parameters. Each experiment refuses those that it does
+not have, and says which it has."""
 _PICTURE: QueryParameters = {
     "picture": {
         "type": "integer",
@@ -92,8 +93,12 @@ _rows = msgspec.json.Decoder(_RowsAlone).decode
 
 @dataclass(frozen=True)
 class RequestedExperiment:
-    """An experiment with all inputs of a request. It is on a survey's case, number ``number`` of
-    ``cases``; without a ``survey``, ``cases`` has at most one, which lends it values."""
+    """An experiment with all inputs of a request.
+
+    With a ``survey`` it runs on one of its ``cases``, the questions to which it applies: on case
+    ``number``, counted from 1. Without a survey, ``cases`` has at most one, from which it takes
+    values.
+    """
 
     entry: Entry
     values: dict[str, Any]
@@ -103,8 +108,8 @@ class RequestedExperiment:
 
     @property
     def case(self) -> Case | None:
-        """The question of the survey, or what is lent to an experiment by itself; None without
-        either."""
+        """The question of the survey that the experiment runs on, or what an experiment by itself
+        takes values from; None without either."""
         return self.cases[self.number - 1] if self.cases else None
 
     @property
@@ -119,7 +124,7 @@ class RequestedExperiment:
 
     def query(self, **other: object) -> str:
         """Returns the query of a link to this experiment: the survey's case, the inputs that are
-        not the defaults, and ``other``."""
+        not the defaults, and ``other`` parameters."""
         case = {"experiment": self.entry.name, "case": self.number} if self.survey else {}
         usual = self.entry.read({}, self.case)
         changed = {
@@ -129,7 +134,8 @@ class RequestedExperiment:
         return f"?{query}" if query else ""
 
     def made(self) -> Experiment:
-        """Runs the experiment. Raises BadParameter where its inputs do not go together."""
+        """Runs the experiment and returns what it made: answer, rows and pictures. Raises
+        BadParameter where its inputs do not go together."""
         try:
             return self.entry.run(self.case, **self.values)
         except ValueError as error:
@@ -142,28 +148,28 @@ class RequestedExperiment:
 @blueprint.get("/lab")
 @Operation(PAGE)
 def index() -> Response:
-    """Shows all experiments, with the question that each answers."""
+    """Returns a page of all experiments, with the question that each answers."""
     return _fresh(make_response(render_template("lab.html", entries=entries().values())))
 
 
 @blueprint.get("/lab/<name>")
 @Operation(PAGE, _PROBLEMS, query=INPUTS)
 def page(name: str) -> Response:
-    """An experiment with its inputs, as a page."""
+    """Returns an experiment with its inputs, as a page."""
     return _fresh(_answered(_entry(name), _page))
 
 
 @blueprint.get("/api/lab/<name>")
 @Operation({200: {JSON: dict[str, Any]}}, _PROBLEMS, query=INPUTS)
 def as_json(name: str) -> Response:
-    """An experiment: its answer, and all rows of its table."""
+    """Returns an experiment: its answer, and all rows of its table."""
     return _fresh(_answered(_entry(name), _json))
 
 
 @blueprint.get("/api/lab/<name>.csv")
 @Operation({200: {CSV: None}}, _PROBLEMS, query=INPUTS, headers=("Content-Disposition",))
 def as_csv(name: str) -> Response:
-    """The rows of an experiment for a spreadsheet."""
+    """Returns the rows of an experiment for a spreadsheet."""
     return _fresh(_answered(_entry(name), _csv))
 
 
@@ -172,7 +178,7 @@ def as_csv(name: str) -> Response:
     {200: {SVG: None}}, _PROBLEMS, query={**_PICTURE, **INPUTS}, headers=("Content-Disposition",)
 )
 def as_svg(name: str) -> Response:
-    """A picture of an experiment, as a file that needs nothing else."""
+    """Returns a picture of an experiment, as a file that needs nothing else."""
     return _fresh(_answered(_entry(name), _svg))
 
 
@@ -182,7 +188,8 @@ def as_svg(name: str) -> Response:
 @blueprint.get("/surveys/<name>/lab")
 @Operation(PAGE, _PROBLEMS, query=_CHOSEN)
 def survey_page(name: str) -> ResponseReturnValue:
-    """The experiments that apply to a survey; one of them on a question of it, as a page."""
+    """Returns a page of the experiments that apply to a survey; or one of them, on a question of
+    it."""
     survey = current_store().survey(name)
     if "experiment" in request.args:
         return _answered(_chosen(), _page, survey)
@@ -194,14 +201,14 @@ def survey_page(name: str) -> ResponseReturnValue:
 @blueprint.get("/api/surveys/<name>/lab")
 @Operation({200: {JSON: dict[str, Any]}}, _PROBLEMS, query=_NEEDED)
 def survey_as_json(name: str) -> Response:
-    """An experiment on a question of a survey: its answer, and all rows of its table."""
+    """Returns an experiment on a question of a survey: its answer, and all rows of its table."""
     return _answered(_chosen(), _json, current_store().survey(name))
 
 
 @blueprint.get("/api/surveys/<name>/lab.csv")
 @Operation({200: {CSV: None}}, _PROBLEMS, query=_NEEDED, headers=("Content-Disposition",))
 def survey_as_csv(name: str) -> Response:
-    """The rows of an experiment on a question of a survey, for a spreadsheet."""
+    """Returns the rows of an experiment on a question of a survey, for a spreadsheet."""
     return _answered(_chosen(), _csv, current_store().survey(name))
 
 
@@ -210,14 +217,18 @@ def survey_as_csv(name: str) -> Response:
     {200: {SVG: None}}, _PROBLEMS, query={**_PICTURE, **_NEEDED}, headers=("Content-Disposition",)
 )
 def survey_as_svg(name: str) -> Response:
-    """A picture of an experiment on a question of a survey, as a file that needs nothing else."""
+    """Returns a picture of an experiment on a question of a survey, as a file that needs nothing
+    else."""
     return _answered(_chosen(), _svg, current_store().survey(name))
 
 
 def funnel_address(survey: Survey, questions: Iterable[tuple[str, int]]) -> str | None:
     """Returns the address of the page that shows how uncertain a question is with its own number of
-    people, a quarter of them and four times as many. It is of the first of ``questions``, pairs of
-    label and people, whose funnel can be shown; None without one."""
+    people, a quarter of them and four times as many.
+
+    It is of the first of ``questions``, pairs of (label, people), for which this can be shown; None
+    if there is none.
+    """
     labels = [case.about for case in entries()[_FUNNEL].cases(survey)]
     for label, people in questions:
         if label in labels and 2 <= people <= _MOST_PEOPLE:
@@ -230,8 +241,8 @@ def funnel_address(survey: Survey, questions: Iterable[tuple[str, int]]) -> str 
 def rows_of(
     survey: Survey, name: str, number: int, inputs: Mapping[str, str]
 ) -> Sequence[DrawnRow]:
-    """Returns the rows of the experiment ``name`` on a survey's case, counted from 1, with these
-    inputs: those that ``survey_as_json`` answers."""
+    """Returns the rows of the experiment ``name`` on a survey's case, whose ``number`` counts from
+    1, with these inputs. They are the rows that ``survey_as_json`` answers."""
     query = {"experiment": name, "case": number, **inputs}
     target = f"/api/surveys/{survey.name}/lab?{urlencode(query)}"
     body = cached_part(("lab.rows", survey.digest, target), target, "nothing")

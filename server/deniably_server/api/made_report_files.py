@@ -32,18 +32,19 @@ WRITERS: dict[str, Callable[[Layout, Iterable[Rows]], Iterator[bytes]]] = {
     "ndjson": ndjson_of,
     "parquet": lambda places, rows: parquet_of(columns_of(places), rows),
 }
-"""What writes a file, by the ending of its name."""
+"""The functions that write a file of reports, by the ending of its name."""
 
 
 def keep_report_files(app: Flask, folder: Path | None) -> None:
-    """Lets ``app`` keep report files in a folder, which other processes may use, too. By default it
-    is a new one, made when it is needed and kept until the application is gone."""
+    """Makes ``app`` keep report files in ``folder``, which other processes may use, too. Without
+    one it uses a temporary folder, made when it is needed and deleted when the application is
+    gone."""
     if folder is not None:
         app.extensions[_KEY] = KeptFiles(folder)
 
 
 def key_of(places: Layout, ending: str) -> str:
-    """Returns a short digest of all that the bytes of a file depend on."""
+    """Returns a short digest of all that the bytes of a report file depend on."""
     survey = places.survey
     counts = current_store().shown_counts(survey.name)
     about = f"{survey.name} {survey.digest} {places.stratified} {counts} {ending}"
@@ -51,16 +52,17 @@ def key_of(places: Layout, ending: str) -> str:
 
 
 def find(key: str) -> KeptFile | None:
-    """Returns a file that was made before; None where there is none. Raises Unavailable where there
-    can be no temporary folder."""
+    """Returns the report file with this key; None where it was not made yet. Raises Unavailable
+    where no temporary folder can be made."""
     return _files().find(key)
 
 
 def make(name: str, ending: str) -> KeptFile:
-    """Makes the file of a closed survey, unless it is there; returns it.
+    """Returns the report file of the closed survey ``name`` in the format ``ending`` (such as
+    "csv"), and writes it first if it is missing.
 
-    The caller has decided whether the request may have it. Raises Unavailable where the disk is
-    full.
+    The caller must have checked that the request may have the reports. Raises Unavailable where the
+    disk is full.
     """
     store = current_store()
     places = layout_given_out(store, store.survey(name))

@@ -1,4 +1,4 @@
-"""The server's metrics for Prometheus."""
+"""Serves the server's metrics to Prometheus."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def current_metrics() -> Metrics:
 @blueprint.get("/metrics")
 @Operation({200: {MEDIA_TYPE: None}}, TOKEN, "monitor")
 def page() -> Response:
-    """The metrics, for a monitor's or an operator's token."""
+    """Returns the metrics, for a monitor's or an operator's token."""
     require("monitor", or_role="operator")
     page = current_metrics().page(current_store().register_room)
     return Response(page, content_type=MEDIA_TYPE)

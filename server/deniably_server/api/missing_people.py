@@ -1,5 +1,8 @@
-"""Says on a results page that devices may have refused a survey, as the author's others used their
-limit: the people who take part most are then missing, and no interval shows it."""
+"""Says on a results page that devices may have refused a survey, because the author's other surveys
+had used up what a device gives to one author.
+
+The people who take part most are then missing, and no interval shows it.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,8 @@ def missing_people(name: str) -> str:
     entries = store.published_by(store.author(name))
     own = next(entry for entry in entries if entry["survey"] == name)
     since = first_counted_day(own["day"], [own["day"]])
-    until = store.closing_day(name) or "9999"
+    until = store.closing_day(name) or "9999"  # open: after every date
+    # A memo is a randomised answer that a device keeps: other waves with it cost nothing more.
     same_memos = store.waves(name) if _keeps_memos(own) else []
     counted = [
         entry

@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document of the server, at ``/api/openapi.json``.
+"""Describes the server by an OpenAPI 3.1 document, at ``/api/openapi.json``.
 
 Addresses and methods are collected from the application, summaries from the views' docstrings.
 Parameters, bodies and problems come from each view's declaration (``web.operation``), and the

@@ -1,4 +1,4 @@
-"""The pages for people: the form and the dashboard."""
+"""Serves the pages for people: the form and the dashboard."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ _FIELDS = ("select_multiple", "number", "vector", "point", "product")
 @pages.get("/s/<name>")
 @Operation(PAGE, ("not-found",), query={"language": {"type": "string"}}, strata=True)
 def form(name: str) -> ResponseReturnValue:
-    """The form that a respondent answers. True answers never leave the browser.
+    """Returns the form that a respondent answers. True answers never leave the browser.
 
     In a survey with strata the link says the stratum, with a parameter for each key.
     """
@@ -101,7 +101,7 @@ def form(name: str) -> ResponseReturnValue:
 
 def trial_form(survey: Survey, template: str, **more: object) -> str:
     """Returns the form of a survey that is only tried out, in a ``template`` that extends the
-    form's and gets ``more``. A survey with strata shows itself to the first."""
+    form's and gets ``more``. In a survey with strata it is the form of the first stratum."""
     words, stratum = language.chosen(survey), survey.every_stratum[0] if survey.strata else {}
     key = _Form(survey.digest, words.language, tuple(sorted(stratum.items())), survey)
     return render_template(template, **_shown(key), **more)
@@ -166,7 +166,7 @@ _kept_form = lru_cache(maxsize=256)(_form)
 @or_ask_for_a_token
 @cached_view("tallies")
 def dashboard(name: str) -> str:
-    """The dashboard: the results, or why they are not shown yet."""
+    """Returns the dashboard: the results, or why they are not shown yet."""
     survey, smooth, at = current_store().survey(name), wants_smooth(), confidence()
     try:
         results = current_results(name, smooth=smooth, confidence=at)
@@ -260,13 +260,15 @@ def _counts_alone(survey: Survey, results: SurveyResult) -> dict[str, str]:
 @pages.get("/measures")
 @Operation(PAGE)
 def measures() -> str:
-    """A harmless page to which "Exit this page" leads, without a request to a third party."""
+    """Returns a harmless page to which "Exit this page" leads, without a request to a third
+    party."""
     return render_template("measures.html")
 
 
 @pages.app_context_processor
 def default_words() -> dict[str, Words]:
-    """Returns English words, for the pages of authors and analysts."""
+    """Returns {"words": English words} for every template, as pages of authors and analysts need
+    them."""
     return {"words": ENGLISH}
 
 

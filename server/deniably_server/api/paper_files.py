@@ -1,4 +1,4 @@
-"""A figure for a paper as a file, and the page with all its forms."""
+"""Serves a figure for a paper as a file, and the page with all its forms."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ WIDTH: QueryParameters = {
 
 
 def wanted_width() -> int:
-    """Returns the query's width in millimetres. Raises BadParameter."""
+    """Returns the query's width in millimetres, 85 or 180. Raises BadParameter for any other
+    text."""
     width = request.args.get("width", str(WIDTHS[0]))
     if width not in map(str, WIDTHS):
         raise BadParameter("“width” is 85 or 180, in millimetres: one column of a journal, or two")
@@ -31,8 +32,8 @@ def wanted_width() -> int:
 
 
 def figure_file(paper: Paper, width: int, file: str) -> Response:
-    """Returns the SVG file. A browser shows it and saves it under the name ``file``, its width and
-    ``.svg``."""
+    """Returns a figure as an SVG response, which a browser shows, and saves under the name
+    ``file``, its width and ``.svg``."""
     response = Response(svg(paper, width), mimetype=SVG)
     response.headers["Content-Disposition"] = f'inline; filename="{file}-{width}mm.svg"'
     return response

@@ -1,4 +1,4 @@
-"""What a paper says of a survey's results, for their page and as files."""
+"""Serves what a paper says of a survey's results, for their page and as files."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ FILES: dict[str, Callable[[Publication], str]] = {
     "references.bib": lambda publication: publication.bibliography,
     "references.ris": lambda publication: publication.records,
 }
-"""By the names that they have in an exported folder, too."""
+"""What writes each text, by its file name; an exported folder has the same names."""
 
 
 @blueprint.get("/api/surveys/<name>/paper/<file>")
 @Operation({200: {TEXT: None}}, RESULTS, query=LEVEL, headers=("Content-Disposition",), strata=True)
 @cached_view("tallies")
 def paper_text(name: str, file: str) -> Response:
-    """A text for a paper: METHODS.md, CHECKLIST.md, CITATION.cff, references.bib or .ris.
+    """Returns a text for a paper: METHODS.md, CHECKLIST.md, CITATION.cff, references.bib or .ris.
 
     The methods section in APA style with the findings, what AAPOR asks to disclose, and how to cite
     the survey and the sources of its methods.

@@ -21,7 +21,7 @@ _LONGEST = 32
 
 
 def refuse_unknown(app: Flask) -> None:
-    """Lets ``app`` refuse a GET with an unknown or repeated parameter (BadParameter)."""
+    """Makes ``app`` refuse a GET with an unknown or repeated query parameter (BadParameter)."""
 
     @app.before_request
     def _() -> None:  # pyright: ignore[reportUnusedFunction]

@@ -1,4 +1,4 @@
-"""The figure of a question for a paper: the file itself, and a page with all its forms."""
+"""Serves the figure of a question for a paper: the file itself, and a page with all its forms."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _of_a_question(view: View) -> View:
 @_of_a_question
 @cached_view("tallies")
 def as_svg(name: str, question: str) -> Response:
-    """A figure for a paper: a file that needs nothing else."""
+    """Returns the figure of a question for a paper: a file that needs nothing else."""
     width = wanted_width()
     exhibit = _exhibit(name, question)
     return figure_file(paper(exhibit), width, exhibit.file)
@@ -58,7 +58,7 @@ def as_svg(name: str, question: str) -> Response:
 @_of_a_question
 @cached_view("tallies")
 def page(name: str, question: str) -> str:
-    """The figure in both widths, as files to save, and in words."""
+    """Returns a page with the figure in both widths, as files to save, and in words."""
     exhibit = _exhibit(name, question)
     query = query_of_view(current_store().survey(name), "confidence")
     return figure_page(

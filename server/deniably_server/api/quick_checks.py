@@ -1,9 +1,10 @@
-"""Checks of drafts, while authors write: what a survey would spend and show (``quick_check``).
+"""Checks drafts while authors write them: what a survey would spend and show (``quick_check``).
 
-``deniably serve`` checks in a lasting process beside the one that computes results. There a window
-stands in for each design of a mean that is not known yet, and the view is then ``about`` right. The
-missing designs are computed in the queue, so that the same check is exact a little later.
-Publishing compiles by itself, and always exactly.
+``deniably serve`` checks in a lasting process beside the one that computes results. A design, the
+best mechanism for a mean, takes too long there. Where one is not known yet, the best window
+mechanism, which is found at once, takes its place, and what the check shows is only ``about``
+right. The missing designs are computed in the queue, so that the same check is exact a little
+later. Publishing compiles by itself, and always exactly.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ LARGEST_DRAFT = 256_000
 """Bytes of a draft."""
 _KEY = "deniably_checks"
 _ROUNDS = 4
+"""How often a check is repeated with designs that were found in the database."""
 _PATIENCE = 5.0
 """Seconds that a check waits for those of others."""
 
@@ -61,17 +63,17 @@ _FIRST: dict[str, object] = {
         {"name": "four", "type": "number", "label": "Four?", "minimum": 0, "maximum": 60},
     ],
 }
-"""A draft that needs what most drafts do."""
+"""A draft that needs what most drafts do, to fill the caches of a new process."""
 
 
 Wanted = Literal["view", "figures", "definition"]
-"""What is asked of a draft: the whole view of a check, that without other ways to ask it, or its
-definition."""
+"""What is wanted of a draft: "view", all that a check shows; "figures", that without other ways to
+ask the questions; or "definition"."""
 
 
 class CheckJob(msgspec.Struct, frozen=True):
-    """A draft as it was sent, and the number of respondents that margins are for; with designs that
-    the process may not know."""
+    """A draft as it was sent, the number of respondents ``n`` that margins are for, what is
+    ``wanted``, and designs that the process may not know."""
 
     text: bytes
     n: int = MARGIN_AT
@@ -80,8 +82,9 @@ class CheckJob(msgspec.Struct, frozen=True):
 
 
 class Checked(msgspec.Struct, frozen=True):
-    """The view of a check as JSON, or the canonical definition, and the designs that a window stood
-    in for. A draft without a definition has ``problems``, each a path and a sentence."""
+    """The answer to a ``CheckJob``. ``view`` is what the check shows, as JSON, or the canonical
+    definition. ``missing`` has the keys of the designs that another mechanism stood in for.
+    ``problems`` are why there is no definition, each a path and a sentence."""
 
     view: bytes
     missing: list[tuple[int, int, int]]
@@ -89,7 +92,8 @@ class Checked(msgspec.Struct, frozen=True):
 
 
 def checker() -> Answerer:
-    """Returns the function that checks drafts, in a process that does nothing else.
+    """Returns the function that answers encoded ``CheckJob`` messages, for a process that does
+    nothing else.
 
     It has checked one draft already: workers that are forked later have all modules, and the caches
     that every draft fills. It opens no database: it is told the designs that are stored.
@@ -128,13 +132,13 @@ def _looked_at(job: CheckJob, stand_ins: StandIns) -> tuple[bytes, list[tuple[st
 
 
 Stored = Callable[[Sequence[tuple[int, int, int]]], list[StoredDesign]]
-"""Returns those of some designs that are stored."""
+"""Returns those of the designs with these keys that are stored."""
 
 
 class CheckTurns:
-    """Hands checks to the process one by one, and of each asker one at a time.
+    """Hands checks to the checking process one at a time, and lets each account have one at a time.
 
-    ``ask`` is the process's. At most ``most`` checks are there at once.
+    ``ask`` asks the process. At most ``most`` checks wait or run at once.
     """
 
     def __init__(self, ask: Callable[[bytes], bytes], most: int) -> None:
@@ -143,10 +147,11 @@ class CheckTurns:
         self._process = Lock()
 
     def check(self, asker: str, job: CheckJob, stored: Stored) -> Checked:
-        """Returns what was found, with the designs that are ``stored``; its ``missing`` are not.
+        """Returns what a check shows, with the designs that ``stored`` finds; its ``missing`` are
+        those that are not stored.
 
-        Raises TooMany while another check of this asker is there, Busy while too many others are,
-        TooSlow where it takes too much, and Uncomputed where the process fails.
+        Raises TooMany while another check of this ``asker`` waits or runs, Busy while too many of
+        others do, TooSlow where the check takes too much, and Uncomputed where the process fails.
         """
         self._enter(asker)
         try:
@@ -195,7 +200,7 @@ class CheckTurns:
 
 
 def use_checks(app: Flask, turns: CheckTurns) -> None:
-    """Let ``app`` check drafts in this process. Without one it checks them in the request."""
+    """Lets ``app`` check drafts in this process. Without one it checks them in the request."""
     app.extensions[_KEY] = turns
 
 
@@ -208,7 +213,7 @@ def use_checks(app: Flask, turns: CheckTurns) -> None:
     body=dict.fromkeys((JSON, *YAML), dict[str, Any]),
 )
 def check() -> Response:
-    """Check a draft of a survey: what it would spend, show and tell people. Nothing is stored.
+    """Checks a draft of a survey: what it would spend, show and tell people. Nothing is stored.
 
     The body is a definition as authors write it, at most 256 kB. A draft with mistakes is answered
     with 200 too, and with its problems. Margins are those of n respondents. While about is true,
@@ -227,11 +232,11 @@ def check() -> Response:
 
 
 def checked_view(asker: str, text: bytes, n: int, *, compares: bool = True) -> bytes:
-    """Returns the view of an author's draft as JSON, with the margins of ``n`` respondents; without
-    other ways to ask it unless it ``compares``.
+    """Returns what a check of an author's draft shows, as JSON, with the margins of ``n``
+    respondents. Other ways to ask the questions are left out unless it ``compares``.
 
-    Raises TooMany while another check of this ``asker`` is there, Busy while too many others are,
-    and TooSlow where it takes too much.
+    Raises TooMany while another check of this ``asker`` waits or runs, Busy while too many of
+    others do, TooSlow where the check takes too much, and Uncomputed where the process fails.
     """
     if (turns := _turns()) is None:
         return quick_check(lambda: load(text), n, compares=compares).json
@@ -240,10 +245,10 @@ def checked_view(asker: str, text: bytes, n: int, *, compares: bool = True) -> b
 
 
 def drafted_survey(asker: str, text: bytes) -> Survey:
-    """Returns an author's draft as a survey to look at, never to publish: where a design of a mean
-    is not known yet, a window stands in for it.
+    """Returns an author's draft as a survey to look at, never to publish: where the best mechanism
+    for a mean is not known yet, a simpler one takes its place.
 
-    Raises BadSurvey, and what ``checked_view`` raises.
+    Raises BadSurvey where the draft has mistakes, and otherwise as ``checked_view`` does.
     """
     if (turns := _turns()) is None:
         return compile_survey(load(text))

@@ -1,9 +1,10 @@
-"""Takes usual reports in the event loop's thread, without a WSGI environment.
+"""Takes reports in the form in which devices send them, in the event loop's thread and without a
+WSGI environment.
 
 Most requests at a busy server are reports, and the layers around a view cost more than checking and
-storing one. A report as devices send it is therefore taken here, by the same functions that the
-layers call, in the same order. Every other request passes the layers, and so does every refusal of
-a report: it is made by ``report_fast_path``, from the marks that are given here.
+storing one. A report in that form is therefore taken here, by the same functions that the layers
+call, in the same order. Every other request passes the layers, and so does every refusal of a
+report: ``report_fast_path`` makes it, from the marks that are given here.
 """
 
 from __future__ import annotations
@@ -45,8 +46,11 @@ _FIELDS = (
 
 
 class QuickReports:
-    """Takes usual reports. ``names`` are the server's host names, empty if it answers to any. Each
-    of the ``observers`` is called with every answer."""
+    """Takes reports in the form in which devices send them, without a thread for each.
+
+    ``names`` are the server's host names, empty if it answers to any. Each of the ``observers`` is
+    called with every answer.
+    """
 
     def __init__(
         self,
@@ -60,8 +64,8 @@ class QuickReports:
     def __call__(
         self, scope: HTTPScope, body: bytes, notify: Callable[[], object]
     ) -> DeferredAnswer | None:
-        """Begins to store the report that a request sends; returns None if the request has not the
-        usual form.
+        """Begins to store the report that a request sends; returns None for any other request,
+        which the caller must hand to the WSGI application.
 
         ``notify`` is called when the answer may be ready.
         """

@@ -20,10 +20,11 @@ from deniably_server.web.operation import HTML, Operation
 blueprint = Blueprint("register", __name__)
 
 _MOST_DIGITS = 12
+"""Digits of a number that is read: ``int`` takes long over a long text."""
 
 
 class RegisterAnswer(TypedDict):
-    """Entries of the register, and the hash of its last entry (SPEC section 10)."""
+    """Entries of the register, and the hash of its last entry (SPEC 10)."""
 
     entries: list[dict[str, Any]]
     head: str
@@ -36,7 +37,7 @@ class RegisterAnswer(TypedDict):
     headers=("ETag", "Vary"),
 )
 def register() -> Response:
-    """Every survey that was ever published here (SPEC section 10).
+    """Returns every survey that was ever published here (SPEC 10).
 
     The answer names surveys, so browsers must not store it.
     """
@@ -54,8 +55,9 @@ def register() -> Response:
 
 
 class HeadAnswer(TypedDict):
-    """The head of the register: the number of its entries, the hash and day of the last, and the
-    roots of its log and of its map of names; with the server's key and its signature."""
+    """The signed head of the register, which stands for all of it: the number of its entries, the
+    hash and day of the last, the roots of its log and of its map of names, the server's key and
+    signature."""
 
     count: int
     head: str
@@ -67,7 +69,8 @@ class HeadAnswer(TypedDict):
 
 
 class ListingAnswer(TypedDict):
-    """A survey's entry, the signed head of the register, and hashes (SPEC section 10)."""
+    """A survey's register entry, the signed head of the register, and the hashes that prove that
+    the one belongs to the other (SPEC 10)."""
 
     entry: dict[str, Any]
     head: HeadAnswer
@@ -86,7 +89,7 @@ class HashesAnswer(TypedDict):
 @blueprint.get("/register/<name>")
 @Operation({200: {JSON: ListingAnswer}}, ("not-found",))
 def listing(name: str) -> Response:
-    """A survey's listing in the register, for devices (SPEC section 10).
+    """Returns a survey's listing in the register, for devices (SPEC 10).
 
     It has the survey's entry, the signed head of the whole register, and the hashes that prove that
     the one belongs to the other. It is the same for every device.
@@ -97,9 +100,9 @@ def listing(name: str) -> Response:
 @blueprint.get("/register/hashes/<volume>")
 @Operation({200: {JSON: HashesAnswer}}, ("not-found",))
 def hashes(volume: str) -> Response:
-    """Hashes of entries of the register, from number 1024 * volume + 1 on (SPEC section 10).
+    """Returns hashes of entries of the register, from number 1024 * volume + 1 on (SPEC 10).
 
-    For devices that saw the register last when one of these entries was the last.
+    They are for devices that saw the register last when one of these entries was the last.
     """
     number = _number(volume)
     entry_hashes = [] if number is None else current_store().register_hashes(number)

@@ -1,4 +1,4 @@
-"""WSGI middleware that takes reports without Flask, which is several times faster.
+"""Takes reports by WSGI middleware, without Flask, which is several times faster.
 
 Flask's routing, request and contexts cost more than checking and storing a report. A report as
 devices send it, a POST with exactly the type application/json and a length, is therefore stored
@@ -35,7 +35,8 @@ _LINES = {status: f"{status.value} {status.phrase}" for status in HTTPStatus}
 
 
 class ReportFastPath:
-    """Stores reports in the usual form, and counts all requests with reports."""
+    """WSGI middleware that stores reports in the form in which devices send them, and counts all
+    requests with reports against the rate limit."""
 
     def __init__(self, app: WSGIApplication, store: Store, limits: ServerLimits) -> None:
         self._app = app
@@ -64,8 +65,8 @@ class ReportFastPath:
 
 
 def mark_refused(environ: WSGIEnvironment, error: Exception) -> None:
-    """Marks a report that the fast path is to refuse with ``error``, without counting and checking
-    it again."""
+    """Marks the environment of a report that was counted and checked already, so that the fast path
+    only refuses it with ``error``."""
     environ[_REFUSAL] = error
 
 

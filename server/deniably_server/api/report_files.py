@@ -1,8 +1,9 @@
-"""The reports of a closed survey as a file: sorted by content, without ids, made once and kept.
+"""Serves the reports of a closed survey as a file: sorted by content, without ids, made once and
+kept.
 
 It has a length and an ETag, so a download that broke off goes on where it was (Range, If-Range).
-HEAD has them of a file that was made before, and makes none: it is to cost nothing.
-Who may have the reports is decided for each request, of whatever kind.
+HEAD has them of a file that was made before, and makes none: it is to cost nothing. Who may have
+the reports is decided for each request, of whatever kind.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ _PROBLEMS = (*RESULTS, "range-not-satisfiable")
 @blueprint.get("/api/surveys/<name>/reports.csv")
 @Operation({200: {CSV: None}, 206: {CSV: None}, 304: {}}, _PROBLEMS, headers=HEADERS)
 def reports_as_csv(name: str) -> Response:
-    """The randomised reports of a closed survey, with a column for each choice.
+    """Returns the randomised reports of a closed survey, with a column for each choice.
 
     Do not tabulate the columns as if they were answers: estimates need p and q.
     """
@@ -51,14 +52,16 @@ def reports_as_csv(name: str) -> Response:
 @blueprint.get("/api/surveys/<name>/reports.ndjson")
 @Operation({200: {NDJSON: None}, 206: {NDJSON: None}, 304: {}}, _PROBLEMS, headers=HEADERS)
 def reports_as_lines(name: str) -> Response:
-    """The randomised reports of a closed survey, a line each, with values as devices send them."""
+    """Returns the randomised reports of a closed survey, a line each, with values as devices send
+    them."""
     return _file(name, "ndjson", NDJSON)
 
 
 @blueprint.get("/api/surveys/<name>/reports.parquet")
 @Operation({200: {PARQUET: None}, 206: {PARQUET: None}, 304: {}}, _PROBLEMS, headers=HEADERS)
 def reports_as_parquet(name: str) -> Response:
-    """The randomised reports of a closed survey as Parquet, with labels. It needs pyarrow."""
+    """Returns the randomised reports of a closed survey as Parquet, with labels. It needs
+    pyarrow."""
     given_out_survey(name)  # a refusal of its own comes first
     try:
         library("pyarrow.parquet")

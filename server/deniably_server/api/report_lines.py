@@ -38,6 +38,7 @@ _MOST_REFUSED = 1000
 _TURN = Lock()
 """Parsing needs the memory, so one request of a process parses at a time."""
 _MOST_KNOWN = 1 << 16
+"""The number of distinct values of a question that are remembered as checked."""
 
 _STATUS = {
     Outcome.STORED: "stored",
@@ -56,31 +57,31 @@ _decode = msgspec.json.Decoder(list[int]).decode
 
 @dataclass
 class Outcomes:
-    """The outcome of each line."""
+    """What became of each line of a batch of reports."""
 
     codes: bytearray = field(default_factory=bytearray)
-    """An index of _WORDS for each line."""
+    """For each line, the index of its outcome in ``_WORDS``."""
     refusals: list[dict[str, object]] = field(default_factory=list[dict[str, object]])
-    """For each refused line its number and the members of a problem."""
+    """For each refused line its number and the members of a problem (RFC 9457)."""
     empty: int = 0
     """The number of empty lines."""
 
     @property
     def ended(self) -> bool:
-        """Whether the rest is left unread."""
+        """Whether the rest of the batch is left unread."""
         lost = len(self.refusals) + self.empty
         return lost >= _MOST_REFUSED or len(self.codes) >= _MOST_LINES
 
     @property
     def counts(self) -> dict[str, int]:
-        """The number of lines of each outcome; outcomes without lines are left out."""
+        """The number of lines by outcome; outcomes without lines are left out."""
         counts = {word: self.codes.count(code) for code, word in enumerate(_WORDS)}
         return {word: count for word, count in counts.items() if count}
 
     @property
     def document(self) -> dict[str, object]:
-        """The answer's document: the counts, and runs of lines with equal outcomes, each with its
-        first and last line."""
+        """The answer to the request: the counts, and runs of lines with equal outcomes, as (first
+        line, last line, outcome)."""
         runs: list[tuple[int, int, str]] = []
         first = 1
         for code, run in groupby(self.codes):
@@ -97,11 +98,11 @@ class Outcomes:
 
 
 def take_lines(store: Store, survey: Survey, body: Body) -> Outcomes:
-    """Stores the reports in a body of lines; returns the outcomes. When this returns, the reports
-    are on disk.
+    """Stores the reports in a body of lines; returns what became of each line. The reports are then
+    on disk.
 
-    Raises NotStored. Reports that were committed by then stay, and count once if they are sent
-    again.
+    Raises NotStored where a transaction failed. Reports that were committed before stay, and count
+    once if they are sent again.
     """
     reader = _Reader(store, survey)
     outcomes = Outcomes()
@@ -143,6 +144,7 @@ class _Reader:
         self._survey = survey
         order = [question.name for question in survey.questions]
         names = sorted(order)
+        # Of the parts of a line: what is before it, the id, then the values by name.
         self._places = [2 + names.index(name) for name in order]
         self._checks = [question.mechanism.check for question in survey.questions]
         self._known: list[set[str]] = [set() for _ in names]
@@ -239,9 +241,12 @@ class _Reader:
 
 
 def line_pattern(digest: str, names: list[str], *, some: bool = False) -> str:
-    """Returns a regular expression for a line with a report in canonical form. Its groups are the
-    report's id and its values, by their names in alphabetical order. With ``some`` a report need
-    not have all values, and the group of a missing one is None."""
+    """Returns a regular expression for a line with a report in canonical form, to a survey with
+    this ``digest``.
+
+    Its groups are the report's id and its values, by ``names``, which are in alphabetical order.
+    With ``some`` a report need not have all values, and the group of a missing one is None.
+    """
     fields = [f'"{name}":[]' for name in names]
     fixed = f'{{"id":"{digest[:32]}","survey":"{digest}","values":{{{",".join(fields)}}}}}'
     # So that no line is longer than a report may be. Nothing is tried twice: within a value no

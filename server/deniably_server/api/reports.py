@@ -22,7 +22,7 @@ reports = Blueprint("reports", __name__)
 
 
 class ReceiptAnswer(TypedDict):
-    """The receipt of a report that is on disk."""
+    """The receipt of a report that is stored: ``status`` is "stored" or "stored before"."""
 
     status: str
     receipt: str
@@ -45,7 +45,7 @@ class ReceiptAnswer(TypedDict):
     optional_headers=(HEADER,),
 )
 def add(name: str) -> Response:
-    """Store one report."""
+    """Stores one report."""
     # Reports in the usual form do not come here: ``report_fast_path`` takes them.
     if request.mimetype == NDJSON:
         raise UnsupportedMediaType(
@@ -57,16 +57,17 @@ def add(name: str) -> Response:
 
 
 class BegunReport(NamedTuple):
-    """A report that was checked and waits for the disk."""
+    """A report that was checked and waits to be on disk."""
 
     report: Report
     write: ReportWrite
 
     def answer(self) -> tuple[int, bytes]:
-        """Returns the answer's status and body, once the report is on disk.
+        """Returns the answer's status and body; waits until the report is on disk.
 
-        The status is 201 for a new report and 200 for one that was stored before. Raises Conflict,
-        Closed, NotFound and NotStored.
+        The status is 201 for a new report and 200 for one that was stored before. Raises Conflict
+        where another report has its id, Closed and NotFound for the survey, and NotStored where the
+        transaction failed.
         """
         match self.write.outcome():
             case Outcome.STORED:
@@ -90,11 +91,12 @@ def begin_report(
     ticket: str,
     notify: Callable[[], object] | None = None,
 ) -> BegunReport:
-    """Checks the report in ``body``, and begins to store it. ``notify`` is called when it is
-    settled.
+    """Checks the report in ``body``, and begins to store it. ``notify`` is called once it is on
+    disk, or could not be stored.
 
-    ``ticket`` is needed for a survey by invitation, and is not stored. Raises BadReport,
-    WrongDigest, Uninvited, NotFound and Unavailable.
+    ``ticket`` is needed for a survey by invitation, and is not stored. Raises BadReport where the
+    report is malformed, WrongDigest where it is to another definition, Uninvited without a valid
+    ticket, NotFound where there is no such survey, and Unavailable while the server stops.
     """
     survey = store.survey(name)
     report = read_report(body)

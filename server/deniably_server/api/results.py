@@ -1,4 +1,4 @@
-"""The results of a survey, as JSON and CSV, and their query parameters."""
+"""Serves the results of a survey, as JSON and CSV, and reads their query parameters."""
 
 from __future__ import annotations
 
@@ -26,13 +26,14 @@ blueprint = Blueprint("results", __name__)
 
 _decode = msgspec.json.Decoder(SurveyResult).decode
 SHOWN: QueryParameters = {"smooth": {"enum": ["0", "1"]}, **LEVEL}
+"""The query parameters of results."""
 
 
 @blueprint.get("/api/surveys/<name>/results")
 @Operation({200: {JSON: SurveyResult}}, RESULTS, query=SHOWN, strata=True)
 @cached_view("tallies")
 def as_json(name: str) -> Response:
-    """The estimates of a survey, with their confidence intervals and sentences.
+    """Returns the estimates of a survey, with their confidence intervals and sentences.
 
     In a survey with strata, values of their keys as parameters ask for a subgroup.
     """
@@ -43,14 +44,14 @@ def as_json(name: str) -> Response:
 @Operation({200: {CSV: None}}, RESULTS, query=SHOWN, headers=("Content-Disposition",), strata=True)
 @cached_view("tallies")
 def as_csv(name: str) -> Response:
-    """The estimates for a spreadsheet, with a row for each choice."""
+    """Returns the estimates for a spreadsheet, with a row for each choice."""
     results = current_results(name, smooth=wants_smooth(), confidence=confidence())
     return as_attachment(spreadsheet(results), name)
 
 
 def shown_results(name: str) -> SurveyResult:
-    """Returns what ``as_json`` answers now without parameters. Raises as ``visible_survey``
-    does."""
+    """Returns the results that ``as_json`` answers now without parameters. Raises NotFound, Hidden,
+    Unauthorised and Forbidden as ``visible_survey`` does."""
     key = ("results.as_json", name, visible_survey(name).version, ())
     body = cached_part(key, f"/api/surveys/{name}/results", of_closed(name, "tallies"))
     return current_results(name) if body is None else _decode(body)
@@ -64,7 +65,8 @@ def as_attachment(text: str, name: str) -> Response:
 
 
 def wants_smooth() -> bool:
-    """Returns whether the query asks to smooth distributions (``smooth``). Raises BadParameter."""
+    """Returns whether the query asks for smoothed distributions (``smooth``). Raises BadParameter
+    unless its value is 0 or 1."""
     text = request.args.get("smooth", "0")
     if text not in ("0", "1"):
         raise BadParameter("“smooth” is 0 or 1: ?smooth=1 smooths the distributions that are shown")
@@ -84,14 +86,15 @@ def given_query(*names: str) -> str:
 def current_results(
     name: str, *, smooth: bool = False, confidence: float = CONFIDENCE, only: str | None = None
 ) -> SurveyResult:
-    """Returns the results of a survey as of now, or of its question ``only``.
+    """Returns the results of a survey as of now, or only those of its question ``only``.
 
-    They are those of the subgroup that the query names, if it names one. Raises as ``respondents``
-    does.
+    They are those of the subgroup that the query names, if it names one. ``smooth`` smooths
+    distributions. Raises as ``respondents`` does.
     """
     sample = respondents(name)
     visible, invited = sample.visible, sample.visible.invited
     if sample.numbers is not None and invited is not None:
+        # The response rate of a subgroup is that of its own invitations.
         invited = current_store().issued(name, sample.numbers)
 
     def compute(only: str | None) -> SurveyResult:
@@ -109,6 +112,7 @@ def current_results(
             reports=sample.reports(),
         )
 
+    # Pages that are written all at once share one computation of all questions.
     if not caches_documents():
         return compute(only)
     key = ("results", name, query_of(sample.strata), smooth, confidence)

@@ -1,4 +1,4 @@
-"""The status of a survey for its author, too coarse to show when anybody answered.
+"""Serves the status of a survey for its author, too coarse to show when anybody answered.
 
 Repeated looks at an exact count would give the time of every answer. The count of an open survey is
 therefore rounded down to tens and renewed at most once in five minutes, like the server's metrics.
@@ -37,14 +37,12 @@ class SubgroupStatus(TypedDict):
 
 
 class StatusResult(TypedDict):
-    """The status of a survey.
+    """The status of a survey, in numbers, and in words as ``sentences``.
 
-    ``subgroups`` has the numbers of reports of those that have results, with the invitations that
-    stand for each; it is None while the survey is open, and without strata.
-
-    While it is open, ``reports`` is rounded down to a multiple of ``step`` and renewed at most once
-    in ``seconds``. Once it is closed, both are None and ``reports`` is exact, or None if there are
-    fewer than ``minimum``. ``sentences`` say this in words.
+    While the survey is open, ``reports`` is rounded down to a multiple of ``step`` and renewed at
+    most once in ``seconds``. Once it is closed, both are None and ``reports`` is exact, or None if
+    there are fewer than ``minimum``. ``subgroups`` has those subgroups of a closed survey that have
+    results; it is None while the survey is open, and without strata.
     """
 
     survey: str
@@ -62,14 +60,15 @@ class StatusResult(TypedDict):
 @blueprint.get("/api/surveys/<name>/status")
 @Operation({200: {JSON: StatusResult}}, ("not-found", *TOKEN), "author")
 def as_json(name: str) -> Response:
-    """How many reports a survey has, rounded down to tens, and when its results are shown."""
+    """Returns how many reports a survey has, rounded down to tens, and when its results are
+    shown."""
     return json_answer(_status(name))
 
 
 @blueprint.get("/surveys/<name>/status")
 @Operation(PAGE, ("not-found", *TOKEN))
 def page(name: str) -> str:
-    """The status as a page."""
+    """Returns the status of a survey as a page."""
     status = _status(name) if is_bearer(request.headers) else None
     return render_template("status.html", survey=current_store().survey(name), status=status)
 

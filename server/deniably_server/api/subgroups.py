@@ -1,4 +1,5 @@
-"""The respondents that a view of results is about, as its address says, and the links to others.
+"""Decides which respondents a view of results may be about, as its address says, and makes the
+links to others.
 
 A survey with strata has results of everybody and of subgroups. Every view decides here which of
 them may be shown, so that no view shows what another one hides.
@@ -52,14 +53,17 @@ class Respondents:
         return current_store().shown_tally(self.survey.name, self.numbers)
 
     def reports(self) -> int:
-        """Returns the number of reports behind ``tallies``, whole ones and parts."""
+        """Returns the number of reports behind ``tallies``, also of those that answer only some
+        questions."""
         return current_store().shown_reports(self.survey.name, self.numbers)
 
     def together(self, only: str | None = None) -> dict[str, FollowUpCounts]:
         """Returns the joint counts of questions with ``show_if`` in a closed survey, by question
-        name; see ``joint_counts``.
+        name: how often each report to such a question came with each report to the question that
+        decides whether it is asked.
 
-        An open survey has none, because its results change by batches of all questions.
+        An open survey has none, because its results change by batches of all questions. ``only`` is
+        the one question to count.
         """
         if self.visible.state == "open":
             return {}
@@ -74,13 +78,13 @@ class Respondents:
         return joint_counts(survey, reports_to, only)
 
     def followed(self, question: str) -> FollowUpReports | None:
-        """Returns the reports to a question with ``show_if``, for shares of the people who were
+        """Returns the reports to a question with ``show_if``, for shares among the people who were
         asked it; None for other questions."""
         return followed(self.survey, question, self.together(question))
 
     def closed(self) -> Respondents:
         """Returns these respondents if the survey is closed: whole reports may then be analysed.
-        Raises Hidden.
+        Raises Hidden while it is open.
 
         An open survey shows its results by batches, and whole reports would show those that came
         since the last batch.
@@ -93,7 +97,8 @@ class Respondents:
 def respondents(name: str) -> Respondents:
     """Returns the respondents of the survey ``name`` that the query asks for: all, or a subgroup.
 
-    Raises as ``visible_survey`` does, BadParameter, and Hidden for a subgroup without results.
+    Raises as ``visible_survey`` does, BadParameter for a value that a key of the strata does not
+    have, and Hidden for a subgroup without results.
     """
     visible = visible_survey(name)
     return _within(visible, wanted_subgroup(visible.survey))
@@ -105,7 +110,8 @@ def everybody(visible: VisibleSurvey) -> Respondents:
 
 
 def respondents_beside(sample: Respondents, other: str) -> Respondents:
-    """Returns the same subgroup in another survey. Raises as ``respondents`` does."""
+    """Returns the same subgroup in another survey. Raises as ``respondents`` does, and BadParameter
+    where that survey lacks a key of the strata."""
     visible = visible_survey(other)
     if missing := [key for key in sample.strata if key not in (visible.survey.strata or {})]:
         raise BadParameter(f"the survey {other} has no strata “{missing[0]}” to compare with")
@@ -113,10 +119,11 @@ def respondents_beside(sample: Respondents, other: str) -> Respondents:
 
 
 def subgroups_by(name: str, by: str) -> dict[str, Respondents]:
-    """Returns the subgroups that have results, one for each value of the key ``by``, by that value.
+    """Returns {value: subgroup} for those values of the key ``by`` whose subgroups have results.
 
     Values of other keys in the query are fixed in all of them. Raises as ``visible_survey`` does,
-    BadParameter, and Hidden where fewer than two subgroups have results.
+    BadParameter where ``by`` is no key of the strata or has a value in the query, and Hidden where
+    the survey is open or fewer than two subgroups have results.
     """
     visible = visible_survey(name)
     keys = visible.survey.strata or {}
@@ -144,8 +151,8 @@ def subgroups_by(name: str, by: str) -> dict[str, Respondents]:
 
 
 def wanted_subgroup(survey: Survey) -> dict[str, str]:
-    """Returns the values of strata in the query, by key; empty for all respondents. Raises
-    BadParameter."""
+    """Returns {key of the strata: value} as the query has it; empty for all respondents. Raises
+    BadParameter for a value that the key does not have."""
     subgroup: dict[str, str] = {}
     for key, values in sorted((survey.strata or {}).items()):
         if key in request.args:
@@ -195,14 +202,13 @@ def query_of_view(survey: Survey, *names: str) -> str:
 
 
 def same_in_form(survey: Survey) -> dict[str, str]:
-    """Returns the confidence and the strata of the request by their names, for hidden fields of a
-    form."""
+    """Returns {name: value} of the request's confidence and strata, for hidden fields of a form."""
     parameters = ("confidence", *sorted(survey.strata or ()))
     return {name: request.args[name] for name in parameters if name in request.args}
 
 
 class SubgroupLink(NamedTuple):
-    """A subgroup's results: what it is called, their address, and whether these are shown now."""
+    """A link to a subgroup's results: its text, its address, and whether they are shown now."""
 
     text: str
     address: str
@@ -213,8 +219,9 @@ class SubgroupLink(NamedTuple):
 class SubgroupLinks:
     """The links of a page to itself for everybody and for the subgroups that have results.
 
-    ``lines`` has those of each set of keys with their names; ``hidden`` says which subgroups have
-    no results, in words, and is empty if all have. Of an open survey there are no lines.
+    ``lines`` has the links by the keys that define their subgroups: (names of the keys, links).
+    ``hidden`` says which subgroups have no results, in words, and is empty if all have. While the
+    survey is open there are no lines.
     """
 
     everybody: SubgroupLink
@@ -225,8 +232,8 @@ class SubgroupLinks:
 
 
 def subgroup_links(sample: Respondents, *names: str) -> SubgroupLinks | None:
-    """Returns the links of the current page to each subgroup, which keep these parameters; None
-    without strata."""
+    """Returns the links of the current page to each subgroup, which keep the parameters ``names``;
+    None for a survey without strata."""
     survey = sample.survey
     if not survey.strata:
         return None

@@ -1,4 +1,4 @@
-"""Survey definitions: devices fetch them, authors publish and close them."""
+"""Serves survey definitions: devices fetch them, authors publish and close them."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class SurveyAnswer(TypedDict):
 
 
 class ChangedAnswer(SurveyAnswer):
-    """A changed survey. ``reports`` is its final count if it is closed; null if too few for
-    results."""
+    """A changed survey. ``reports`` is its final number of reports if it is closed; null if they
+    are too few for results."""
 
     reports: NotRequired[int | None]
 
@@ -61,7 +61,7 @@ _CHANGE = msgspec.json.Decoder(SurveyChange)
     {200: {JSON: dict[str, Any]}, 304: {}}, ("not-found",), headers=("ETag", "Deniably-State")
 )
 def definition(name: str) -> Response:
-    """The canonical definition. It never changes, but the state beside it does."""
+    """Returns the canonical definition. It never changes, but the state beside it does."""
     store = current_store()
     survey = store.survey(name)
     response = Response(survey.canonical, mimetype=JSON)
@@ -79,7 +79,7 @@ def definition(name: str) -> Response:
     required_headers=SIGNATURE,
 )
 def publish() -> Response:
-    """Publish an author's signed definition for good."""
+    """Publishes an author's signed definition for good."""
     token = require("author")
     text = read_body(JSON, *YAML)
     try:
@@ -88,7 +88,7 @@ def publish() -> Response:
     except BadSignature as error:  # before anything is computed
         raise Unsigned(str(error)) from None
     survey = compiled(text)
-    require_scope(token, survey.name)
+    require_scope(token, survey.name)  # only now the name is known
     try:
         new = current_store().publish(survey, signature, token.id, quotas())
     except BadSignature as error:
@@ -107,7 +107,7 @@ def publish() -> Response:
     body={JSON: SurveyChange},
 )
 def change(name: str) -> Response:
-    """Close a survey for good: reports sent after the results were seen could mislead."""
+    """Closes a survey for good: reports sent after the results were seen could mislead."""
     token = require("author", name, or_role="operator")
     store = current_store()
     survey = store.survey(name)
@@ -132,7 +132,7 @@ def change(name: str) -> Response:
 @surveys.get("/schema/survey.json")
 @Operation({200: {_SCHEMA: dict[str, Any]}})
 def schema() -> Response:
-    """The JSON Schema of an author's definition."""
+    """Returns the JSON Schema of an author's definition."""
     return json_answer(compiling.schema(), mimetype=_SCHEMA)
 
 
@@ -147,14 +147,16 @@ def _require_owner(survey: Survey, token: Token) -> None:
 
 
 def quotas() -> Quotas:
-    """Returns the quotas of an author's token."""
+    """Returns the quotas that the server's settings give every author's token."""
     surveys, room = (cast(int, current_app.config[key]) for key in ("SURVEYS", "ROOM"))
     return Quotas(surveys, room * 1_000_000)
 
 
 def require_results(survey: Survey) -> None:
-    """Raise TooFew if an open survey has fewer reports than its results need. The refusal does not
-    give the count: repeated requests would show when each report comes."""
+    """Raises TooFew if an open survey has fewer reports than its results need.
+
+    The refusal does not give the count: repeated requests would show when each report comes.
+    """
     least = survey.results.minimum
     if current_store().state(survey.name) == "open" and final_count(survey) is None:
         raise TooFew(
@@ -164,8 +166,9 @@ def require_results(survey: Survey) -> None:
 
 
 def final_count(survey: Survey) -> int | None:
-    """The number of reports of a survey; None while they are too few for its results."""
+    """Returns the number of reports of a survey; None while they are too few for its results."""
     counts = [tally.n for tally in current_store().tally(survey.name).values()]
+    # By question: a report may answer only some of them.
     if min(counts) < survey.results.minimum:
         return None
     return current_store().reports(survey.name)

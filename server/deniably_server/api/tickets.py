@@ -1,8 +1,8 @@
-"""Trades an invitation for a ticket, which a report needs for a survey by invitation.
+"""Exchanges an invitation for a ticket, which a report needs in a survey by invitation.
 
-The server signs a blinded message, and the report carries the unblinded ticket. Nobody can link
-the two (blind RSA signatures, RFC 9474). Neither is ever logged. Wrong codes are rate-limited for
-each network address.
+The server signs a blinded message, and the report carries the unblinded ticket. Nobody can link the
+two (blind RSA signatures, RFC 9474). Neither is ever logged. Wrong codes are rate-limited for each
+network address.
 """
 
 from __future__ import annotations
@@ -49,8 +49,9 @@ _OFFER = msgspec.json.Decoder(Offer)
     body={JSON: Offer},
 )
 def trade(name: str) -> Response:
-    """Sign a device's blinded message, once for each invitation."""
+    """Signs a device's blinded message, once for each invitation."""
     offer, limits = _offer(read_body(JSON)), current_limits()
+    # Before the code is looked at: above the limit a right guess is refused like a wrong one.
     limits.check_failures(request.environ)
     limits.trade(request.environ)
     try:

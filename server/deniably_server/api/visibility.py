@@ -1,5 +1,5 @@
-"""Whether the caller may see a survey's results. It is decided without computing them, and a
-refusal gives no hint of them."""
+"""Decides whether the caller may see a survey's results, without computing them. A refusal gives no
+hint of them."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ from deniably_server.storage.tables.surveys import State
 from deniably_server.web.operation import TOKEN
 
 RESULTS = ("hidden", "not-found", "too-much", "busy", *TOKEN)
-"""The problems of a view of results, which may be for analysts only."""
+"""The names of the problems that a view of results may answer; the results may be for analysts
+only."""
 
 
 @dataclass(frozen=True)
 class VisibleSurvey:
     """A survey whose results the caller may see now.
 
-    ``invited`` is the number of invitations issued; None without invitations. Equal ``version``
-    means equal results for equal queries.
+    ``invited`` is the number of invitations issued; None without invitations. Where ``version`` is
+    equal, results are equal for equal queries.
     """
 
     survey: Survey
@@ -86,8 +87,11 @@ def _require_reader(store: Store, survey: Survey) -> None:
 
 
 def withheld(survey: Survey) -> str:
-    """Returns what the results wait for, in a few words after "results"; empty if everybody may see
-    them now. It is for lists that everybody sees whatever token they have."""
+    """Returns what the results wait for, in a few words that go on after "results"; empty if
+    everybody may see them now.
+
+    It is for lists, which everybody sees alike, whatever token they have.
+    """
     if survey.results.to == "analysts":
         return "for analysts"
     try:
@@ -100,8 +104,8 @@ def withheld(survey: Survey) -> str:
 def given_out_survey(name: str) -> Survey:
     """Returns a closed survey whose reports the caller may have (``ResultsRule.reports``).
 
-    Raises Unauthorised or Forbidden where analysts may and the caller is none, and as
-    ``check_given_out`` does.
+    Raises NotFound where there is no such survey, Unauthorised or Forbidden where reports are for
+    analysts and the caller is none, and Hidden as ``check_given_out`` does.
     """
     store = current_store()
     survey = store.survey(name)
@@ -112,8 +116,8 @@ def given_out_survey(name: str) -> Survey:
 
 
 def layout_given_out(store: Store, survey: Survey) -> Layout:
-    """Returns the layout in which the reports of a closed survey are given out: with their strata,
-    if the results of each stratum may be seen."""
+    """Returns the layout in which the reports of a closed survey are given out: with a column for
+    their strata only if the results of each stratum may be seen."""
     counts = store.counts_by_stratum(survey.name)
     return layout(
         survey,
@@ -123,7 +127,7 @@ def layout_given_out(store: Store, survey: Survey) -> Layout:
 
 
 def check_given_out(store: Store, survey: Survey) -> None:
-    """Raises Hidden where a survey gives its reports to nobody, is open, or has too few of them."""
+    """Raises Hidden where a survey gives its reports to nobody, is open, or has too few reports."""
     if survey.results.reports_to == "never":
         raise Hidden("the reports are never given out: that is what the respondents were told")
     if store.state(survey.name) == "open":

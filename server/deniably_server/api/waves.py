@@ -1,4 +1,4 @@
-"""The waves of a panel side by side, as JSON, as CSV and as a page.
+"""Serves the waves of a panel side by side, as JSON, as CSV and as a page.
 
 The address is that of any wave: panels of different authors may have one name.
 """
@@ -76,8 +76,8 @@ def _show(name: str, result: WavesResult) -> Shown:
 
 
 def wave_links(survey: Survey) -> list[tuple[str, str]]:
-    """Returns the link to the waves of a survey's panel, as a pair of an address, relative to the
-    dashboard, and a text; nothing for a survey without waves."""
+    """Returns the link to the waves of a survey's panel, as [(address, text)]; empty for a survey
+    without waves. The address is relative to the dashboard."""
     return [("waves", "All waves side by side")] if isinstance(survey.waves, Waves) else []
 
 

@@ -234,6 +234,7 @@ def _told(audited: Audited, place: Path | None) -> Iterator[str]:
 def _write_witness(witness: Witness) -> Path | None:
     """The new file with the witness of a fault; None where it cannot be written."""
     for number in range(1, 1000):
+        # Mode "x": the witness of an earlier fault is kept.
         place = Path("fault.json" if number == 1 else f"fault-{number}.json")
         try:
             with place.open("x", encoding="utf-8") as file:
@@ -313,6 +314,7 @@ def _as_json(audited: Audited, place: Path | None) -> str:
             "passed": judged.rung in ("proved", "replayed"),
             "fault": verdict.fault,
         }
+        # ``judged`` has one more, the last: that of whole reports.
         for verdict, judged in zip(audited.verdicts, audited.judged, strict=False)
     ]
     whole, judged = audited.whole, audited.judged[-1]

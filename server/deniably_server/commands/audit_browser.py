@@ -1,9 +1,11 @@
-"""``deniably audit --browser``: the real form in Chromium, what it sends and what it leaves behind.
+"""Fills in the real form in Chromium for ``deniably audit --browser``, and compares what it sends
+and what it leaves behind.
 
-A server of its own, in this process, gives the pages that every server gives, and keeps each byte
-of what they ask for. Made-up people fill the form in, half of them in a browser that says it is
-driven. The reference says what must be sent and kept of the random bytes that the page was given.
-Headers have to be those that the same browser sends for a page of nobody.
+A server of its own, in this process, gives the pages that every server gives, and records each byte
+of the requests for them. Made-up people fill the form in, half of them in a browser that says it is
+driven. From the random bytes that the page got, the independent reference derives what the form
+must send and keep. Headers have to be those that the same browser sends for a page that is of no
+survey.
 """
 
 from __future__ import annotations
@@ -44,8 +46,9 @@ if TYPE_CHECKING:
     from deniably.survey.survey import Survey
 
 PEOPLE = 28
-"""People who fill in the form: a departure in 1 of 2 of their visits is missed once in 200 million
-audits, and one with ``navigator.webdriver`` alone, or without it alone, is seen, too."""
+"""How many people fill in the form. A departure in half of the visits is missed once in 200 million
+audits (1 in 2^28). One that depends on ``navigator.webdriver`` is seen, too: half of the visits
+have it."""
 
 _TYPES = ("yes_no", "select_one", "scale", "select_multiple", "number")
 _LIMITS = {"survey": "5", "author": "10", "overall": "20"}
@@ -59,7 +62,7 @@ _NEXT = "form[data-step=question], section[data-step=check]"
 
 
 Change = Callable[[str, bytes], bytes]
-"""The file at a path that is served, and what is served instead."""
+"""Returns what is served at a path instead of these bytes."""
 
 
 class _Fault(Exception):
@@ -76,9 +79,11 @@ def judge_browser(
     change: Change | None = None,
     browser: Browser | None = None,
 ) -> Judged:
-    """Returns the verdict on the form in a browser. ``change`` alters the files that are served.
+    """Returns the verdict on the form of a survey in a browser, as ``people`` made-up people fill
+    it in.
 
-    Raises ClickException where there is no browser.
+    ``change`` alters the files that are served, and ``browser`` is used in place of one of its own;
+    tests give both. Raises ClickException where there is no browser.
     """
     missing = list(_not_driven(survey))
     if any(reason.startswith("not driven") for reason in missing):
@@ -87,6 +92,7 @@ def judge_browser(
         visits = _Visits(survey, site, running)
         done = 0
         try:
+            # The same people in every audit; their true answers are made up, and no secret.
             for scenario in islice(Schedule(visits.study, Random(1)).visits(), people):  # noqa: S311
                 visits.visit(scenario, seen_as_driven=bool(done % 2))
                 done += 1
@@ -128,7 +134,7 @@ def _not_driven(survey: Survey) -> Iterator[str]:
 
 
 def need_browser() -> None:
-    """Raises ClickException where there is no Playwright or no Chromium, before an audit begins."""
+    """Raises ClickException where Playwright or Chromium is missing, before an audit begins."""
     with _chromium():
         pass
 
@@ -207,6 +213,7 @@ class _Site:
         if path in BASELINE:
             kind, text = BASELINE[path]
             return Reply(200, text.encode(), {"Content-Type": kind})
+        # What is to be changed must not come compressed.
         sent = [h for h in request.headers if not (self._change and h[0] == "Accept-Encoding")]
         answer = self._client.open(
             request.target, method=request.method, headers=sent, data=request.body
@@ -249,6 +256,7 @@ class _Visits:
         link = f"/s/{self.survey.name}{query_of(step['stratum'] or {})}"
         self.site.asked.clear()
         with self._opened(() if seen_as_driven else (PLAIN,)) as context:
+            # The browser itself says what a page asks for, also where no server would hear of it.
             elsewhere: list[str] = []
             context.on("request", lambda request: elsewhere.append(request.url))
             page = context.new_page()
@@ -296,7 +304,7 @@ class _Visits:
                 shown = page.locator(_NEXT).filter(visible=True)
                 shown.wait_for()
                 name = shown.get_attribute("data-question")
-                if name is None:
+                if name is None:  # not a question, but the page that shows all answers
                     break
                 self._answer(page, name, plain[name])
             page.locator("#send").click()
@@ -392,6 +400,7 @@ class _Visits:
         answered = {**step, "do": "answer", "author": author, "day": day, "limits": _LIMITS}
         try:
             kept = parse(text)
+            # The reference stops where the report is made; sending it is compared by itself.
             kept["reports"][self.survey.digest]["sent"] = False
         except (ValueError, KeyError, TypeError):
             raise _Fault(f"it keeps {text[:300]}") from None

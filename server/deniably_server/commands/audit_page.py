@@ -1,4 +1,5 @@
-"""What an audit runs in a browser: the tap, a page of nobody, and what the form leaves behind."""
+"""The JavaScript and the files with which an audit looks into a browser: what random bytes a page
+gets, what the browser says of itself, and what the form leaves behind."""
 
 TAP = """(() => {
   const blocks = [];
@@ -14,12 +15,13 @@ TAP = """(() => {
   Crypto.prototype.getRandomValues = tapped.getRandomValues;
   globalThis[Symbol.for("deniably audit")] = () => blocks;
 })()"""
-"""Records each block of random bytes that a page gets, in order."""
+"""JavaScript that records each block of random bytes that a page gets, in order."""
 
 PLAIN = "Object.defineProperty(Navigator.prototype, 'webdriver', { get: () => false })"
-"""Pages cannot tell the browser from a person's."""
+"""JavaScript after which a page cannot tell the driven browser from a person's."""
 
 BLOCKS = "() => globalThis[Symbol.for('deniably audit')]()"
+"""JavaScript that returns the recorded blocks, in hexadecimal."""
 
 BASELINE = {
     "/audit": (
@@ -49,7 +51,8 @@ document.title = "done";""",
     "/audit-fetched": ("text/plain", "yes"),
     "/audit-sent": ("text/plain", "yes"),
 }
-"""Pages of nobody: what a browser says of itself when it asks for files as the form does."""
+"""The files of a page that is of no survey, by path: (media type, text). From it the audit learns
+what a browser says of itself when it asks for files as the form does."""
 
 KEPT = """async () => {
   const done = (request) => new Promise((resolve, reject) => {
@@ -99,4 +102,5 @@ KEPT = """async () => {
   }
   return found;
 }"""
-"""What a page keeps, opened with the keys that are kept beside it."""
+"""JavaScript that returns all that a page keeps in databases, caches and storage, decrypted with
+the keys that are kept beside it."""

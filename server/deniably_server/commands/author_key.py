@@ -17,14 +17,15 @@ from deniably_server.commands.private_file import check_private, write_private
 _LARGEST = 1 << 16
 """Bytes of a key's file that are read; a key has some 120."""
 _TRIES = 3  # what one types does not show
+"""How often the words of a copy are asked for."""
 
 
 def author_key(path: Path | None) -> Key:
-    """Read the key at ``path``, by default in DENIABLY_HOME or the configuration folder.
+    """Returns the key at ``path``, by default in DENIABLY_HOME or the configuration folder.
 
     A copy is opened with its six words. A missing key is created, with a message, only at the
-    default path. With a misspelt path it would publish surveys under a key that devices do not
-    know. Raises ClickException.
+    default path: with a misspelt path it would publish surveys under a key that devices do not
+    know. Raises ClickException where there is no key, or none that can be used.
     """
     if path is not None:
         return _read(path)
@@ -35,12 +36,13 @@ def author_key(path: Path | None) -> Key:
 
 
 def default_path() -> Path:
-    """Returns the path of the key unless the author gives another."""
+    """Returns the path of the author's key if the author names no other."""
     return home() / "author.key"
 
 
 def key_or_copy(path: Path) -> Key | KeyCopy:
-    """Read a key, or a copy of one without opening it. Raises ClickException."""
+    """Returns the key in a file, or a copy of one, which stays unopened. Raises ClickException
+    where there is neither, or others may read the key."""
     try:
         with open_file(path) as file:
             text = file.read(_LARGEST)
@@ -60,7 +62,7 @@ def key_or_copy(path: Path) -> Key | KeyCopy:
 
 
 def keep_key(key: Key, path: Path) -> None:
-    """Write a key for its owner alone, never over another. Raises FileExistsError, and
+    """Writes a key for its owner alone. Raises FileExistsError where there is a file already, and
     ClickException where it cannot be written."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

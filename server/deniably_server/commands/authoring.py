@@ -108,7 +108,7 @@ def _print_check(file: Path, server: str | None, path: Path | None, *, exact: bo
 
 
 def show_check(found: Checked, notes: Sequence[str], *, exact: bool = False) -> None:
-    """Print a check as its author reads it; the ``notes`` stand below its tables."""
+    """Prints a check as its author reads it; the ``notes`` stand below its tables."""
     from deniably.authoring.checking import MARGIN_AT, fake_text
 
     click.echo(one_line(found.caption))
@@ -193,7 +193,7 @@ def publish_definition(
     text: bytes, whence: str, server: str, token: str, path: Path | None, *,
     kind: str = "application/yaml", anyway: bool = False, signed: Path | None = None,
 ) -> dict[str, Any]:  # fmt: skip
-    """Publish an author's text and print the links; returns the server's answer.
+    """Publishes an author's text and prints the links; returns the server's answer.
 
     ``whence`` names the text in errors. The signature is read from ``signed``, or made with the key
     at ``path``. Raises ClickException where the text is no valid survey, where devices refuse it,
@@ -298,6 +298,8 @@ def close(name: str, server: str, token: str, path: Path | None, yes: bool) -> N
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
     headers |= _signed_to_close(address, path)
     try:
+        # The server refuses first where results would stay hidden, so that nobody loses them by
+        # accident.
         closed = _call("PATCH", address, headers, b'{"state":"closed","only_with_results":true}')
     except _ServerRefused as refused:
         if refused.kind != "/problems/too-few":
@@ -354,8 +356,8 @@ def _signed_to_close(address: str, path: Path | None) -> dict[str, str]:
 
 @contextmanager
 def sentences(whence: str) -> Generator[None]:
-    """Turn BadSurvey into a ClickException that lists every problem of what ``whence`` names, and a
-    file that cannot be read into one that says why."""
+    """Turns errors within the block into a ClickException, for what ``whence`` names: BadSurvey
+    into one that lists every problem, OSError into one that says why the file cannot be read."""
     from deniably.core.errors import BadSurvey
 
     try:
@@ -368,7 +370,7 @@ def sentences(whence: str) -> Generator[None]:
 
 
 def base(server: str) -> str:
-    """The address of a server as the beginning of others."""
+    """Returns the address of a server without a slash at its end, so that paths can be appended."""
     return server.rstrip("/")
 
 
@@ -391,6 +393,7 @@ def _call(method: str, address: str, headers: dict[str, str], body: bytes) -> di
                 allow_redirects=False, auth=_as_it_is,
             ) as response,
         ):  # fmt: skip
+            # A redirect would take the token to another server.
             check_no_redirect(response)
             answer: object = json.loads(read_answer(response, SMALL))
     except BadInput as error:

@@ -1,4 +1,4 @@
-"""A server for one class, which ends with the command that began it."""
+"""Runs a server for one class, which ends with the command that began it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TICK = 0.5
 
 
 def class_token(database: str) -> str:
-    """Returns a new author's token, for today and tomorrow."""
+    """Makes and stores an author's token for today and tomorrow; returns its text."""
     from deniably_server.storage.tables.tokens import make
 
     token, text = make("author", days=1, note=_NOTE)
@@ -33,15 +33,16 @@ def class_token(database: str) -> str:
 
 
 class ClassServer:
-    """A running server; ``address`` is the one for this machine itself."""
+    """A running server for a class; ``address`` is the one for this machine itself."""
 
     def __init__(self, process: subprocess.Popen[str], address: str) -> None:
         self._process, self.address = process, address
 
     def keep(self, close: Callable[[], None]) -> None:
-        """Waits until the server ends. At the first line that is typed, calls ``close``.
+        """Waits until the server ends. At the first line that is typed, calls ``close``, which
+        closes the survey.
 
-        Raises ClickException where it ends with an error.
+        Raises ClickException where the server ends with an error.
         """
         keys: list[TextIO] = [sys.stdin] if sys.stdin else []
         while self._process.poll() is None:
@@ -56,14 +57,16 @@ class ClassServer:
 
 @contextmanager
 def class_server(public: str, database: str, port: int) -> Generator[ClassServer]:
-    """Starts ``deniably serve --public``; it ends when the block does, or by Ctrl+C.
+    """Starts ``deniably serve --public`` in another process; the server ends when the block does,
+    or by Ctrl+C.
 
-    Raises ClickException where it does not start, after it has said why.
+    Raises ClickException where the server does not start, after it has said why.
     """
     call = ["serve", f"--public={public}", "--database", database, "--port", str(port)]
     signal.signal(signal.SIGTERM, _leave)  # as an exception, so that the block ends the server
     with subprocess.Popen(
         [sys.executable, "-m", "deniably_client", *call, "--log", "off"],
+        # Unbuffered, so that the first line, with the address, comes through the pipe at once.
         env=os.environ | {"PYTHONUNBUFFERED": "1"}, stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE, text=True,
     ) as process:  # fmt: skip

@@ -1,4 +1,4 @@
-"""What several commands share: options for the settings, and opening the database."""
+"""Gives commands the options for the server's settings, and opens the database."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _type_of(setting: Setting) -> click.IntRange | click.Choice[str] | click.typ
 
 
 def open_store(address: str, *, wait: bool = False) -> Store:
-    """Opens the store at an address, which is created if missing.
+    """Opens the store at a database's address; creates the database if it is missing.
 
     With ``wait``, waits up to a minute for a PostgreSQL that is not up yet. Raises ClickException
     with the reason where the database cannot be used.
@@ -80,7 +80,7 @@ def open_store(address: str, *, wait: bool = False) -> Store:
 
 
 def store_of(address: str) -> Store:
-    """Opens an existing store. Raises ClickException for a missing file, as from a misspelt
+    """Opens an existing store. Raises ClickException where the file is missing, as by a misspelt
     name."""
     from deniably_server.storage.engines.database_urls import file_at
 

@@ -1,4 +1,5 @@
-"""The options that name the author's key, and the six words that open a copy of it."""
+"""Defines the options that name the author's key, and reads the six words that open a copy of
+it."""
 
 from __future__ import annotations
 
@@ -42,13 +43,14 @@ words_option = click.option(
 
 
 def key_option(command: _Command) -> _Command:
-    """Give a command the options --key, as ``path``, and --words-file, for ``given_words``."""
+    """Gives a command the options --key, as its parameter ``path``, and --words-file, which
+    ``given_words`` reads."""
     return _key(words_option(command))
 
 
 def given_words() -> str | None:
-    """The text with the six words, from --words-file or DENIABLY_WORDS; None where neither is
-    given. Raises ClickException for a file that cannot be read, or that others can read."""
+    """Returns the text with the six words, from --words-file or DENIABLY_WORDS; None where neither
+    is given. Raises ClickException for a file that cannot be read, or that others can read."""
     context = click.get_current_context(silent=True)
     path: Path | None = context.meta.get(_FILE) if context else None
     if path is None:
@@ -62,8 +64,8 @@ def given_words() -> str | None:
 
 
 def ask_words() -> str:
-    """Ask for the six words in the terminal, where they do not show. Raises ClickException where
-    there is no terminal."""
+    """Returns the six words, which it asks for in the terminal without showing them. Raises
+    ClickException where there is no terminal."""
     if not sys.stdin.isatty():
         raise click.ClickException(
             "this key is a copy, and six words open it: name a file with them by --words-file, or"

@@ -121,6 +121,7 @@ def in_class(
     written_question |= {"odds": _number(odds)} if odds is not None else {
         "coins": {"truth": _number(coins or "1/2")}
     }  # fmt: skip
+    # While a survey is open, the newest step is held back: the first figures take two steps.
     largest_minimum = people if closed else people // 2
     if minimum is not None and minimum > largest_minimum:
         raise click.UsageError(

@@ -151,7 +151,7 @@ def backup(database: str, file: Path) -> None:
         raise click.ClickException(f"{file} is there already; a backup replaces nothing")
     try:
         moved = _move(database, str(file))
-    except BaseException:
+    except BaseException:  # no half of a backup stays, even after Ctrl+C
         for suffix in ("", "-wal", "-shm"):
             file.with_name(file.name + suffix).unlink(missing_ok=True)
         raise

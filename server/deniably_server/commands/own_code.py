@@ -1,4 +1,5 @@
-"""``deniably audit --code``: finds the function in somebody's Python file, and shows its audit."""
+"""Finds the function that ``deniably audit --code`` names in somebody's Python file, and shows its
+audit."""
 
 from __future__ import annotations
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 _MOST_LINES = 20
 _ODDS_3 = log(3)
+"""The epsilon of odds 3, ln 3: what is supposed where nothing is claimed."""
 _WIDTH = 92
 
 
@@ -53,7 +55,7 @@ def _module(place: str) -> Any:
     try:
         if place.endswith(".py"):
             return _of_file(Path(place))
-        sys.path.insert(0, "")
+        sys.path.insert(0, "")  # the current folder, as for python -m
         try:
             return importlib.import_module(place)
         finally:
@@ -68,7 +70,7 @@ def _module(place: str) -> Any:
         raise click.ClickException(f"{place}, line {error.lineno}: {error.msg}") from None
     except click.ClickException:
         raise
-    except (Exception, SystemExit) as error:
+    except (Exception, SystemExit) as error:  # whatever somebody's module does on import
         raise click.ClickException(f"{place} raises {type(error).__name__}: {error}") from None
 
 
@@ -85,7 +87,8 @@ def _of_file(path: Path) -> Any:
 
 
 def values(text: str | None) -> list[Hashable] | None:
-    """Returns a list of answers as it is typed: numbers, true and false, else texts."""
+    """Returns the answers in a text with commas between them: numbers, true and false as such, else
+    texts. None without a text."""
     if text is None:
         return None
     return [_value(part.strip()) for part in text.split(",")]
@@ -103,7 +106,11 @@ def audit_function(
     code: str, answers: str | None, outputs: str | None, claim: Privacy | None, trials: int,
     *, as_json: bool,
 ) -> None:  # fmt: skip
-    """Audits the function, shows the result, and exits with 1 where it contradicts the claim."""
+    """Audits the function that ``code`` names, and prints the result.
+
+    Raises SystemExit with the status of the verdict unless it is a pass, and ClickException where
+    the function cannot be audited.
+    """
     from deniably.audit.own_code import OTHER_CHANCE, BadCode, audit_code, reports_made
 
     function = find_function(code)

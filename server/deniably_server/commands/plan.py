@@ -267,6 +267,7 @@ def _only_for_a_survey(
 def _goal(choices: int, max_ticks: int | None, share: float | None, *, mean: bool) -> Goal:
     from deniably.design import planning
 
+    # A mean on 101 positions, as of percentages: a finer grid needs hardly more people.
     return planning.mean_goal(101) if mean else planning.share_goal(choices, share, max_ticks)
 
 
@@ -323,7 +324,8 @@ def _solve(
 
 
 def read_definition(file: Path) -> Survey:
-    """Reads an author's survey or a published definition. Raises ClickException."""
+    """Returns the survey in a file, which is an author's or a published definition. Raises
+    ClickException where the file cannot be read or is no valid survey."""
     from deniably.authoring.survey_files import load_survey
     from deniably.core.errors import BadSurvey
 

@@ -14,7 +14,8 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def check_private(file: BinaryIO, path: Path, what: str) -> None:
-    """Raise ClickException where others may read an open file; ``what`` it is, in the sentence."""
+    """Raises ClickException where others may read an open file; ``what`` names the file in its
+    text."""
     # Windows has no such mode bits; there the folder protects the file.
     if os.name == "posix" and os.fstat(file.fileno()).st_mode & _OTHERS:
         raise click.ClickException(
@@ -24,7 +25,8 @@ def check_private(file: BinaryIO, path: Path, what: str) -> None:
 
 
 def write_private(path: Path, content: bytes) -> None:
-    """Write a new file, whole or not at all. Raises OSError; FileExistsError where there is one."""
+    """Writes a new file for its owner alone, whole or not at all. Raises FileExistsError where
+    there is one already, and OSError where it cannot be written."""
     with NamedTemporaryFile(dir=path.parent) as file:  # its mode is 0600
         file.write(content)
         file.flush()

@@ -1,4 +1,5 @@
-"""``deniably gather`` and ``deniably tally``: report sets that are larger than one server."""
+"""Makes and counts report sets that are larger than one server: ``deniably gather`` and ``deniably
+tally``."""
 
 from __future__ import annotations
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from deniably.workbench.packing import Layout, Rows
 
 PART_ROWS = 10_000_000
+"""Reports in one Parquet file of a report set, unless --rows says otherwise."""
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -232,6 +234,7 @@ def _count(
     before, counted_before = None, list[tuple[str, list[str]]]()
     if add:
         before, counted_before = _read_tally(add), [(str(add), read_digests(add))]
+        # Only counts of the same pairs can be added.
         pairs = pairs or [*before.pairs]
     digests = check_disjoint([*counted_before, *((name, digests_of(part)) for name, part in sets)])
     with open_engine() as engine:

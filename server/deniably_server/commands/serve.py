@@ -51,6 +51,7 @@ def serve(context: click.Context, /, opens: bool, **options: str | int) -> None:
         except Conflict as error:
             raise click.ClickException(error.why) from None
         secret = first_link(store)
+        # Before processes are forked: they must not share a connection.
         store.close()
         click.echo(f"Deniably listens on {listening.address}")
         for line in listening.lines:
@@ -115,6 +116,7 @@ def _listening(
     if public.own is None:
         return _behind(public, opened(LOOPBACK, port), context, options)
     certificate = _certificate(public.own)
+    # First the public one: for port 0 the system picks, and both have the same port.
     outside = opened(public.own, port)
     return _itself(public, [opened(LOOPBACK, outside.getsockname()[1]), outside], certificate,
                    options)  # fmt: skip
@@ -134,6 +136,7 @@ def _behind(
         OWN_CERTIFICATE=False,
         HOSTS=public.hosts(str(options["hosts"])),
     )
+    # Else all phones behind the tunnel would count as this machine itself, which has no limits.
     if context.get_parameter_source("proxies") is ParameterSource.DEFAULT:
         listening.config["PROXIES"] = 1
     return listening

@@ -14,7 +14,8 @@ from deniably.trust.signing import Signature
 
 
 def signature_in(path: Path, survey: Survey) -> Signature:
-    """The signature of this survey in a file. Raises ClickException where there is none."""
+    """Returns the signature of this survey that ``deniably sign`` wrote into a file. Raises
+    ClickException where there is none."""
     try:
         return read_signature_file(read_file(path, LONGEST)).of(survey.name, survey.digest)
     except OSError as error:

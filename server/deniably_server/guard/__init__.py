@@ -1,1 +1,1 @@
-"""Access to the server: tokens, host names, rate limits and security headers."""
+"""Controls access to the server: tokens, host names, rate limits and security headers."""

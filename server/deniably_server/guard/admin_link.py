@@ -28,11 +28,13 @@ def first_link(store: Store) -> str | None:
         return None
     secret = secrets.token_urlsafe(32)
     kept = f"{hash_of(secret)} {day_in(_DAYS)}"
+    # Where several processes start at once, the first to store its link is the one to show it.
     return secret if store.set_setting(_KEY, kept, replace=bool(until)) else None
 
 
 def use_link(store: Store, secret: str) -> list[tuple[Token, str]]:
-    """Trade the link's secret for an operator's and an author's token, each with its text.
+    """Trades the link's secret for an operator's and an author's token; returns each with its text,
+    which is what its holder sends and is stored nowhere.
 
     Raises Unauthorised if the link was used, is too old, or the secret is wrong.
     """
@@ -44,12 +46,13 @@ def use_link(store: Store, secret: str) -> list[tuple[Token, str]]:
 
 
 def first_tokens() -> list[tuple[Token, str]]:
-    """Makes an operator's and an author's token, each with its text."""
+    """Makes an operator's and an author's token, each with its text. Stores neither."""
     return [make(role, note="first start") for role in ("operator", "author")]
 
 
 def link_setting(store: Store, secret: str) -> tuple[str, str]:
-    """Returns the setting of the link with its value, which whoever uses the link takes away.
+    """Returns the stored setting of the link, as its key and its value. To use the link is to
+    delete this setting, so only one request can.
 
     Raises Unauthorised if the link was used, is too old, or the secret is wrong.
     """
@@ -61,7 +64,7 @@ def link_setting(store: Store, secret: str) -> tuple[str, str]:
 
 
 def refuse_link() -> NoReturn:
-    """Raises Unauthorised: the link is of no use."""
+    """Raises Unauthorised, with the command that makes a token without the link."""
     raise Unauthorised(
         "this link was used already, is too old or is not right; on the server's machine,"
         " deniably token new --role operator makes a token"

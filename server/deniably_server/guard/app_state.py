@@ -1,4 +1,4 @@
-"""The store and the limits of the application that handles the current request."""
+"""Keeps the store and the limits of an application, for views to find them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ def current_limits() -> ServerLimits:
 
 
 def current_asker() -> Asker:
-    """Returns the account that the current request is computed for."""
+    """Returns the account that the current request is charged to: that of its token, or of its
+    network address."""
     return asker_of(request.environ, current_store(), current_limits().proxies)
 
 
@@ -34,6 +35,7 @@ def store_of(app: Flask) -> Store:
 
 
 def attach_state(app: Flask, store: Store, limits: ServerLimits) -> None:
-    """Keep the store and the limits with ``app``."""
+    """Keeps the store and the limits with ``app``, where ``current_store`` and ``current_limits``
+    read them."""
     app.extensions[_KEY] = store
     app.extensions[_LIMITS] = limits

@@ -1,6 +1,6 @@
 """On whose account a request is computed: that of its token, or of its network address.
 
-Requests of holders of a token have room of their own, which nobody without a token can fill. A
+Requests with a valid token have places of their own, which nobody without a token can fill. The
 name of an account is used while a request is there. It is never stored or logged.
 """
 
@@ -21,10 +21,11 @@ _SCHEME = "bearer"
 
 
 class Asker(NamedTuple):
-    """The account of a request: its name, and whether it is that of a token.
+    """The account that a request is charged to. ``name`` is the id of its token where
+    ``has_token``, else its network address.
 
-    The name is empty for this machine itself, or a proxy on it whose clients are not known: there
-    may be many people behind it.
+    The name is empty for this machine itself, and for a proxy on it whose clients are not known:
+    there may be many people behind it, so limits for one account do not apply.
     """
 
     name: str = ""
@@ -35,10 +36,10 @@ ANYBODY = Asker()
 
 
 def asker_of(environ: WSGIEnvironment, store: Store, proxies: int) -> Asker:
-    """Returns the account that a request is computed for; looked up once for each request.
+    """Returns the account that a request is charged to; looked up once for each request.
 
-    A token that is wrong, expired or revoked is none. Whether it allows what is asked for is
-    decided elsewhere (``guard.auth``).
+    A request whose token is wrong, expired or revoked is charged to its network address. Whether a
+    token allows what is asked for is decided elsewhere (``guard.auth``).
     """
     known: Asker | None = environ.get(_KEY)
     if known is None:
@@ -55,7 +56,7 @@ def _token(environ: WSGIEnvironment, store: Store) -> Token | None:
         return None
     try:
         token = store.token(name)
-    except Unavailable:
+    except Unavailable:  # the view itself meets the fault, and answers it
         return None
     valid = token is not None and token.is_of(text) and not (token.revoked or token.expired)
     return token if valid else None

@@ -1,4 +1,4 @@
-"""Authentication: the bearer token of a request, its role and its scope."""
+"""Authenticates requests: reads the bearer token, and checks its role and its scope."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ _WRONG = "deniably_wrong_token"
 
 
 def is_bearer(headers: Headers) -> bool:
-    """Returns whether a request carries a bearer token. A proxy may ask for other credentials."""
+    """Returns whether a request carries a bearer token. The header may have other credentials
+    instead, such as those for a proxy."""
     return headers.get("Authorization", "").partition(" ")[0].lower() == _SCHEME
 
 
 def require(role: Role, survey: str | None = None, *, or_role: Role | None = None) -> Token:
     """Returns the request's token if it has ``role`` or ``or_role`` and may act on ``survey``.
 
-    Raises Unauthorised if the request has no valid token, Forbidden if the role or the scope is
-    another, and TooMany after too many wrong tokens from this network.
+    Raises Unauthorised if the request has no valid token, Forbidden if the token has another role
+    or is limited to another survey, and TooMany after too many wrong tokens from this network.
     """
     token = _presented(role)
     if token.role not in (role, or_role):
@@ -36,7 +37,7 @@ def require(role: Role, survey: str | None = None, *, or_role: Role | None = Non
 
 
 def require_scope(token: Token, survey: str) -> None:
-    """Raise Forbidden unless the token may act on this survey."""
+    """Raises Forbidden if the token is limited to another survey than this one."""
     if token.survey not in (None, survey):
         raise Forbidden(f"this token is for the survey {token.survey} alone")
 
@@ -48,6 +49,7 @@ def _presented(role: Role) -> Token:
         _refuse(role)
     if _WRONG in g:
         _refuse(role)
+    # Before the look-up: above the limit, not even a right guess is told from a wrong one.
     current_limits().check_failures(request.environ)
     name = id_in(text)
     token = None if name is None else current_store().token(name)

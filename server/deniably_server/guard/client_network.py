@@ -1,4 +1,4 @@
-"""The client's network address, for rate limits only. It is never stored or logged."""
+"""Finds the client's network address, for rate limits only. It is never stored or logged."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def network_of(environ: WSGIEnvironment, proxies: int = 0) -> str | None:
 
 
 def network_behind(peer: str, forwarded: str, proxies: int) -> str | None:
-    """Returns the network of the client, given the connection's other end and the text of
-    X-Forwarded-For."""
+    """Returns what ``network_of`` returns, without a WSGI environment: for ``peer``, the address of
+    the connection's other end, and ``forwarded``, the text of X-Forwarded-For."""
     if proxies:
         clients = forwarded.rsplit(",", proxies)
         if len(clients) >= proxies and (client := clients[-proxies].strip()):

@@ -1,4 +1,4 @@
-"""The security headers of every response."""
+"""Sets the security headers of every response."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ _POLICY = "; ".join(
 )
 _UNUSED = ("camera", "display-capture", "geolocation", "microphone", "payment", "usb")
 
+# No Strict-Transport-Security: a server in a lecture hall or on one's own machine has no https, and
+# browsers would remember it for the name. A proxy with a certificate sets it.
 SECURITY_HEADERS = (
     ("Content-Security-Policy", _POLICY),
     ("X-Content-Type-Options", "nosniff"),
@@ -43,7 +45,7 @@ _OF_DOCUMENTS = (
 )
 OF_FILES = tuple(each for each in SECURITY_HEADERS if each[0] not in _OF_DOCUMENTS)
 """The headers that browsers heed on scripts and stylesheets. The others are for what a browser
-shows or runs by itself. They weigh half a kilobyte, on slow lines too."""
+shows or runs by itself; they weigh half a kilobyte, which counts on slow lines."""
 _FILES = ("text/css", "text/javascript")
 
 
@@ -139,7 +141,7 @@ class ResponseHeaders:
             return body
         try:
             return list(body)
-        finally:
+        finally:  # a body that was read is closed by its reader (PEP 3333)
             if close := getattr(body, "close", None):
                 close()
 

@@ -1,4 +1,4 @@
-"""The host names that a server answers to, which prevents DNS rebinding.
+"""Refuses requests for host names that are not the server's own, which prevents DNS rebinding.
 
 A foreign page whose name resolves to this server sends its own name as Host, and is refused. A
 request with several hosts is refused, too: a proxy in front may have looked at another one.
@@ -26,10 +26,11 @@ _BY_NUMBER = {"/healthz", "/readyz", "/metrics"}
 
 
 class HostCheck:
-    """WSGI middleware: refuses requests without one valid Host header with Malformed (RFC 9112,
-    section 3.2), and those for other host names with Misdirected.
+    """WSGI middleware that answers a request only under the server's own host ``names``, or under
+    any name if there are none.
 
-    Without ``names`` it answers to any name.
+    Requests without one valid Host header are refused with Malformed (RFC 9112, section 3.2), and
+    those for other names with Misdirected.
     """
 
     def __init__(self, app: WSGIApplication, names: frozenset[str]) -> None:
@@ -54,12 +55,12 @@ class HostCheck:
 
 
 def is_host(host: str) -> bool:
-    """Whether a Host header has one name, perhaps with a port."""
+    """Returns whether a Host header has one name, perhaps with a port."""
     return _HOST.fullmatch(host.lower()) is not None
 
 
 def is_served(host: str, names: frozenset[str]) -> bool:
-    """Whether a server with these ``names`` answers to a Host header.
+    """Returns whether a server with these ``names``, or with none, answers to a Host header.
 
     >>> is_served("A.example:80", frozenset({"a.example"}))
     True

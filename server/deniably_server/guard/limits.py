@@ -1,4 +1,4 @@
-"""Rate limits for each network address, which keep no address.
+"""Limits rates for each network address, and keeps no address.
 
 A bucket is found by a keyed 16-bit hash of the address. The random key is in memory only, and is
 discarded with the table at the end of each UTC day. Many addresses share a bucket, so the table is
@@ -35,8 +35,11 @@ _FORGOTTEN, _LONGEST_MEMORY = 600.0, float(_DAY)
 
 
 class Buckets:
-    """A table of token buckets: for each hashed address, the time at which its bucket is full
-    again."""
+    """A table of token buckets, found by the hash of an address.
+
+    A bucket is stored as one number: the time at which it is full again. That is the generic cell
+    rate algorithm (ITU-T I.371), and needs no task that refills buckets.
+    """
 
     def __init__(self, clock: Callable[[], float], wall: Callable[[], float]) -> None:
         self._clock, self._wall = clock, wall
@@ -73,6 +76,8 @@ class Limit(Buckets):
         place, now = self._place(address), self._clock()
         with self._lock:
             full = max(self._full[place], now)
+            # A bucket that will be full at ``full`` lacks (full - now) / each of its window / each
+            # tokens.
             free = int((now + _WINDOW - full) / self._each + 1e-6)  # rounding takes no token away
             taken = min(free, wanted)
             self._full[place] = full + taken * self._each
@@ -88,8 +93,9 @@ class Limit(Buckets):
 class RecentUse(Buckets):
     """How much of a scarce resource each address used lately, so that others get their turn first.
 
-    What was used is forgotten in ``_FORGOTTEN`` times the seconds that it took, and after a day. Of
-    64 that ask without end each has a 64th, so what they used grows faster than it is forgotten.
+    A use is forgotten after ``_FORGOTTEN`` times the seconds that it took, and after a day. Where
+    64 addresses ask without end, each gets a 64th of the time, and its use still grows faster than
+    it is forgotten.
     """
 
     def __init__(
@@ -105,14 +111,19 @@ class RecentUse(Buckets):
             self._full[place] = min(full, now + _LONGEST_MEMORY)
 
     def of(self, address: str) -> float:
-        """Returns the seconds until the use of an address is forgotten; 0 without recent use."""
+        """Returns the seconds until all use by an address is forgotten; 0 without recent use."""
         place = self._place(address)
         return max(0.0, self._full[place] - self._clock())
 
 
 @dataclass(frozen=True)
 class ServerLimits:
-    """The limits of a server; None is no limit. ``proxies`` is the number of trusted proxies."""
+    """The rate limits of a server; None is no limit.
+
+    Per network address, ``reports`` counts reports, ``trades`` invitations exchanged for tickets,
+    and ``failures`` wrong tokens, links and codes. ``checks`` counts checks of drafts, per token or
+    browser. ``proxies`` is the number of trusted proxies.
+    """
 
     reports: Limit | None
     trades: Limit | None
@@ -121,25 +132,35 @@ class ServerLimits:
     checks: Limit = field(default_factory=lambda: Limit(CHECKS), compare=False)
 
     def admit(self, environ: WSGIEnvironment) -> str | None:
-        """Count one request with reports. Returns its address, or None if it is not limited.
+        """Counts one request with reports. Returns the network address that it was counted for, or
+        None if it is not limited.
 
-        Raises TooMany.
+        Raises TooMany where the address has reached its limit.
         """
         return self._count(environ, self.reports, "reports")
 
     def admit_from(self, peer: str, forwarded: str) -> None:
-        """Count one request with a report, from the connection's other end and the text of
-        X-Forwarded-For. Raises TooMany."""
+        """Counts one request with a report, given ``peer``, the address of the connection's other
+        end, and ``forwarded``, the text of X-Forwarded-For.
+
+        Raises TooMany where the network address has reached its limit.
+        """
         if self.reports is not None:
             _take(self.reports, network_behind(peer, forwarded, self.proxies), "reports")
 
     def trade(self, environ: WSGIEnvironment) -> None:
-        """Count one invitation, even one traded before, because every signature takes some
-        milliseconds. Raises TooMany."""
+        """Counts one invitation that is to be exchanged for a ticket. One that was exchanged before
+        is counted, too, because every signature takes some milliseconds.
+
+        Raises TooMany where the network address has reached its limit.
+        """
         self._count(environ, self.trades, "invitations")
 
     def count_check(self, asker: str) -> None:
-        """Count one check of a draft, by its token's id or its browser. Raises TooMany."""
+        """Counts one check of a draft for ``asker``, its token's id or its browser.
+
+        Raises TooMany after ``CHECKS`` in a minute.
+        """
         if not self.checks.take(asker):
             wait = self.checks.wait(asker)
             raise TooMany(f"you ask for more than {CHECKS} checks in a minute", wait)
@@ -149,18 +170,20 @@ class ServerLimits:
         return None if limit is None else _take(limit, network_of(environ, self.proxies), what)
 
     def check_failures(self, environ: WSGIEnvironment) -> None:
-        """Raise TooMany after too many wrong tokens, links or codes from this address."""
+        """Raises TooMany if too many wrong tokens, links or codes came from the request's
+        address."""
         limit, address = self.failures, network_of(environ, self.proxies)
         if limit and address is not None and (wait := limit.wait(address)):
             raise TooMany("too many wrong tokens or invitation codes come from your network", wait)
 
     def count_failure(self, environ: WSGIEnvironment) -> None:
-        """Count one wrong token, link or code."""
+        """Counts one wrong token, link or code from the request's address."""
         if self.failures and (address := network_of(environ, self.proxies)) is not None:
             self.failures.take(address)
 
     def metered(self, body: Body, address: str | None) -> MeteredBody:
-        """Returns ``body``, cut after as many lines as its address may still send."""
+        """Returns ``body``, cut after as many lines as ``address`` may still send; None is no
+        limit."""
         return MeteredBody(body, self.reports if address is not None else None, address or "")
 
 
@@ -172,7 +195,8 @@ def _take(limit: Limit, address: str | None, what: str) -> str | None:
 
 
 def limits_of(reports: int, failures: int, proxies: int) -> ServerLimits:
-    """Returns the limits for the numbers in the settings, where 0 is no limit."""
+    """Returns the limits of a server for the numbers in its settings, where 0 is no limit:
+    ``reports`` and ``failures`` a minute, and the number of trusted ``proxies``."""
     return ServerLimits(
         reports=Limit(reports) if reports else None,
         trades=Limit(reports) if reports else None,  # everybody who is invited trades once
@@ -182,7 +206,8 @@ def limits_of(reports: int, failures: int, proxies: int) -> ServerLimits:
 
 
 class MeteredBody:
-    """A body of lines that ends at the rate limit; ``cut`` says whether it did.
+    """A body of lines that is cut where the rate limit of its address is reached; ``cut`` says
+    whether that happened.
 
     Every line counts as a report. So does every MiB, the largest size of a report, so that an
     endless line is counted, too.

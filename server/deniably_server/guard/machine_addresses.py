@@ -1,4 +1,4 @@
-"""The addresses of this machine in its networks, by which others reach it (Linux)."""
+"""Lists the addresses of this machine in its networks, by which others reach it (Linux)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from pathlib import Path
 
 _SIOCGIFADDR = 0x8915
 """Asks for an interface's IPv4 address (netdevice(7))."""
+# ``struct ifreq``: 16 bytes of the interface's name, then a ``sockaddr_in``, whose IPv4 address
+# comes after family and port, two bytes each.
 _NAME = struct.Struct("16s16x")
 _ADDRESS = slice(20, 24)
 _IPV6 = Path("/proc/net/if_inet6")
@@ -19,9 +21,9 @@ _ELSEWHERE = {socket.AF_INET: "192.0.2.1", socket.AF_INET6: "2001:db8::1"}
 
 
 def addresses() -> dict[str, str]:
-    """Returns each address by which others may reach this machine, with its interface's name.
+    """Returns {address: interface} for each address by which others may reach this machine.
 
-    Without loopback addresses and those that need an interface's name (fe80::).
+    It leaves out loopback addresses and those that need an interface's name (fe80::).
     """
     return {
         address: name
@@ -31,8 +33,11 @@ def addresses() -> dict[str, str]:
 
 
 def usual_address() -> str | None:
-    """Returns the address from which this machine speaks to other networks, or its only one; None
-    where it has none, or several and no way to other networks."""
+    """Returns the address from which this machine speaks to other networks.
+
+    Where it has no way to other networks, that is its only address, or None if it has none or
+    several.
+    """
     known = addresses()
     for family, elsewhere in _ELSEWHERE.items():
         with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as line:
@@ -44,7 +49,7 @@ def usual_address() -> str | None:
 
 
 def is_own(address: str) -> bool:
-    """Returns whether this machine has the address."""
+    """Returns whether this machine has the address, and can listen there."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:
         with socket.socket(family, socket.SOCK_STREAM) as line:

@@ -1,8 +1,10 @@
-"""The address by which people reach this server, for links that leave the screen: a QR code.
+"""Finds the address by which people reach this server, for links that leave the screen, such as a
+QR code.
 
-A name that anybody may send as Host becomes no link. It has to be one that the operator named, or
-one that no foreign name server can claim: a number, or a name within the own network. A lie about
-``https`` reaches nobody but who tells it, as these pages are never cached.
+Anybody may send any name as Host, so not every name becomes a link. It has to be one that the
+operator named, or one that no foreign name server can claim: an IP address, or a name within the
+own network. A client that lies about ``https`` only gets a wrong link itself, as these pages are
+never cached.
 """
 
 from __future__ import annotations
@@ -25,8 +27,9 @@ and .lan, which routers use."""
 
 
 def own_address(environ: WSGIEnvironment, hosts: str = "") -> str | None:
-    """Returns the base of this server's addresses, such as https://survey.example.org, as the
-    request reached it; None where that cannot be believed. ``hosts`` is the setting.
+    """Returns the base URL of this server, such as https://survey.example.org, as the request
+    reached it; None where the request's Host cannot be believed. ``hosts`` is the setting of host
+    names.
 
     >>> own_address({"HTTP_HOST": "192.168.1.7:8000"})
     'http://192.168.1.7:8000'
@@ -47,10 +50,11 @@ def own_address(environ: WSGIEnvironment, hosts: str = "") -> str | None:
 
 
 def named_address(hosts: str, port: int) -> str | None:
-    """Returns the base of this server's addresses before any request: of the first of ``hosts``.
+    """Returns the base URL of this server from the first name in the setting ``hosts``, for use
+    before any request came; None where the setting has no name.
 
-    Names of this machine or of the own network are reached at the ``port`` itself; any other is
-    that of a proxy with HTTPS. None where the setting has no name.
+    A name of this machine or of the own network is reached at ``port``. Any other name is taken for
+    that of a proxy with HTTPS.
 
     >>> named_address("survey.example.org, localhost", 8000)
     'https://survey.example.org'
@@ -66,7 +70,8 @@ def named_address(hosts: str, port: int) -> str | None:
 
 
 def is_refused_by_phones(address: str) -> bool:
-    """Returns whether a phone's browser has no cryptography for a page at this address."""
+    """Returns whether a phone's browser would offer a page at this address no cryptography, because
+    it is neither https nor on the phone itself."""
     return urlsplit(address).scheme != "https" and not is_here(address)
 
 

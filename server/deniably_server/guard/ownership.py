@@ -1,4 +1,4 @@
-"""Whose a survey is: the token that published it, or its author's key.
+"""Decides whose a survey is: the token that published it, or its author's key.
 
 An author's token without a scope may publish any survey. It gives no say over another author's.
 """
@@ -18,6 +18,7 @@ from deniably_server.guard.app_state import current_store
 from deniably_server.storage.tables.tokens import Token
 
 SIGNATURE = ("Deniably-Author", "Deniably-Signature")
+"""The headers of a request with its author's public key and signature."""
 
 
 def is_owner(survey: Survey, token: Token) -> bool:
@@ -34,8 +35,8 @@ def is_owner(survey: Survey, token: Token) -> bool:
 
 
 def require_owner_or_scope(survey: Survey, token: Token) -> None:
-    """Raise Forbidden unless the token is an operator's, of the survey's owner, or made for this
-    survey alone."""
+    """Raises Forbidden unless the token may manage the survey: an operator's token, one made for
+    this survey alone, or that of the survey's owner, as ``is_owner`` has it."""
     if token.role == "operator" or token.survey == survey.name or is_owner(survey, token):
         return
     raise Forbidden(
@@ -45,7 +46,10 @@ def require_owner_or_scope(survey: Survey, token: Token) -> None:
 
 
 def request_signature() -> Signature:
-    """Returns the signature in the headers, not yet verified. Raises BadSignature without one."""
+    """Returns the author's key and signature from the request's headers, not yet verified.
+
+    Raises BadSignature where one of the two headers is missing.
+    """
     values = [request.headers.get(name) for name in SIGNATURE]
     if None in values:
         raise BadSignature("the headers Deniably-Author and Deniably-Signature are needed")

@@ -1,4 +1,4 @@
-"""The address by which phones reach a server on somebody's own machine: ``--public``.
+"""Finds the address by which phones reach a server on somebody's own machine: ``--public``.
 
 It begins with https, since browsers allow the cryptography of the form nowhere else. Either this
 machine speaks TLS at an address of its own, with a certificate that it makes; or something in front
@@ -17,7 +17,7 @@ from deniably_server.guard.host_names import NAME, host_names
 from deniably_server.guard.machine_addresses import addresses, is_own, usual_address
 
 AUTO = "auto"
-"""The setting that stands for this machine's usual address."""
+"""The value of the setting that stands for this machine's usual address."""
 LOOPBACK = "127.0.0.1"
 _HERE = ("localhost", LOOPBACK, "[::1]")
 _PLACE = re.compile(rf"({NAME.pattern})(:[1-9][0-9]{{0,4}})?")
@@ -29,27 +29,33 @@ _TUNNELS = {
 
 
 class NoPublicAddress(Exception):
-    """The setting names no address by which phones could reach this machine."""
+    """The setting names no address by which phones could reach this machine; the text says what to
+    set."""
 
 
 @dataclass(frozen=True)
 class PublicAddress:
-    """The address at which phones reach the server.
+    """The address at which phones reach the server by https.
 
-    ``own`` is the number of this machine at which it speaks TLS itself, and None where something in
-    front does; then ``place`` is the name there, perhaps with a port.
+    ``own`` is the IP address at which this machine speaks TLS itself, and None where a tunnel or
+    proxy in front does. ``place`` is what a URL has between https:// and the port: ``own``, or the
+    name of what is in front, perhaps with its port.
     """
 
     place: str
     own: str | None = None
 
     def url(self, port: int) -> str:
-        """Returns the beginning of the addresses of a server that listens on this port."""
+        """Returns the base URL, such as https://192.168.1.7:8000, of a server that listens on
+        ``port``."""
         return f"https://{self.place}:{port}" if self.own else f"https://{self.place}"
 
     def hosts(self, named: str, *others: str | None) -> str:
-        """Returns the setting of host names: this one, those ``named`` by the operator, ``others``,
-        and those of this machine. No other is answered, so that no foreign page gets in."""
+        """Returns a value for the setting of host names: the name of this address, those that the
+        operator ``named``, ``others``, and those of this machine.
+
+        The server answers to no other name, so that no foreign page gets in.
+        """
         place = _PLACE.fullmatch(self.place)
         assert place
         wanted = [*host_names(named), place[1], *filter(None, others), *_HERE]
@@ -57,8 +63,10 @@ class PublicAddress:
 
 
 def public_address(setting: str) -> PublicAddress:
-    """Returns the address that a setting means: ``AUTO``, a number of this machine, or the https
-    address of what is in front. Raises NoPublicAddress.
+    """Returns the address that the setting ``--public`` means: ``AUTO``, an IP address of this
+    machine, or the https address of what is in front of it.
+
+    Raises NoPublicAddress where phones could not reach that address.
 
     >>> public_address("https://Quiet-river.example.org/").url(8000)
     'https://quiet-river.example.org'

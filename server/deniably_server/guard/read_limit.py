@@ -1,4 +1,4 @@
-"""A limit on concurrent reads, so that respondents do not wait for readers of results.
+"""Limits concurrent reads, so that respondents do not wait for readers of results.
 
 Concurrent requests share the interpreter's lock and slow each other down. Reads that respondents do
 not need are therefore handled two at a time. The others wait, which costs a thread each. Above a
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 2
 _OF_ONE = 2
-"""Which part of the limit one network address may use."""
+"""One network address may use the limit divided by this."""
 _KEY = "deniably.read_limit"
 _LOOKS = ("GET", "HEAD")
 _LOOKED_AT = re.compile(
@@ -38,7 +38,7 @@ _REGISTER, _HTML = "/register", "text/html"
 
 
 class _Room:
-    """Places for ``at_once`` reads that are handled, and ``most`` that are handled or wait."""
+    """Places for ``at_once`` reads that are handled, and ``maximum`` that are handled or wait."""
 
     def __init__(self, at_once: int, maximum: int) -> None:
         self.places, self._most = BoundedSemaphore(at_once), maximum
@@ -61,10 +61,10 @@ class _Room:
 
 
 class ReadLimit:
-    """WSGI middleware. At most ``most`` reads are handled or waiting, and a quarter as many of
-    holders of tokens; more are refused (Busy).
+    """WSGI middleware that lets at most ``maximum`` reads of results and lists be handled or
+    waiting, and a quarter as many with a token. Further ones are answered as Busy.
 
-    ``asker`` says whose request it is.
+    ``asker`` returns the account of a request.
     """
 
     def __init__(
@@ -84,6 +84,7 @@ class ReadLimit:
         room = self._holders if asker.has_token else self._anybody
         try:
             with room.one_more(asker.name):
+                # For ``let_others_read``, with which a view gives its place up while it only waits.
                 environ[_KEY] = room.places
                 with room.places:
                     return self._app(environ, start_response)
@@ -93,7 +94,8 @@ class ReadLimit:
 
 @contextmanager
 def let_others_read(environ: WSGIEnvironment) -> Generator[None]:
-    """Give this read's place to others while the block runs, because it only waits there."""
+    """Gives this read's place to others while the block runs, because it only waits there for a
+    computation."""
     places: BoundedSemaphore | None = environ.get(_KEY)
     if places is None:
         yield

@@ -1,8 +1,9 @@
-"""Whose turn it is where many ask for something scarce: whoever used least of it lately.
+"""Decides whose turn it is where many ask for something scarce: the account that used least of it
+lately.
 
-Whoever is refused is told when to come again, and is promised to be the next then: a queue in which
-nobody stands, as it needs neither a thread nor a connection. A promise, too, is kept under a hash
-of the name, and for minutes at most.
+A request that is refused is told when to come again, and has precedence then. That is a queue
+without threads and connections. Such a promise is kept under a hash of the account's name, and for
+minutes at most.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ _GRACE = 60.0
 
 
 class Turns:
-    """How much computation each account used lately and when it may come again, in memory alone."""
+    """A record of how much computation each account used lately, and when it may come again. It is
+    kept in memory only."""
 
     def __init__(
         self, clock: Callable[[], float] = monotonic, wall: Callable[[], float] = time
@@ -29,7 +31,7 @@ class Turns:
         self._use, self._promises = RecentUse(clock, wall), _Promises(clock, wall)
 
     def used(self, asker: Asker) -> float:
-        """Returns the seconds until the account's recent use is forgotten."""
+        """Returns the seconds until all recent use by the account is forgotten; 0 without any."""
         return self._use.of(_name(asker))
 
     def add(self, asker: Asker, seconds: float) -> None:
@@ -37,17 +39,22 @@ class Turns:
         self._use.add(_name(asker), seconds)
 
     def is_promised(self, asker: Asker) -> bool:
-        """Returns whether the account was refused before and comes at the promised time."""
+        """Returns whether the account was refused before, and now comes at the time that it was
+        told."""
         return bool(asker.name) and self._promises.is_due(_name(asker))
 
     def keep(self, asker: Asker) -> None:
-        """Records that the account was let in, and clears its promise."""
+        """Records that the account was let in, and forgets the time that it was told, if any."""
         if asker.name:
             self._promises.keep(_name(asker))
 
     def wait(self, asker: Asker, ahead: int, each: float) -> int:
-        """Returns the seconds until it is the account's turn: after the computations that are
-        ``ahead``, and those that were promised to others, ``each`` of so many seconds."""
+        """Returns the seconds after which the account should ask again, and promises it its turn
+        then.
+
+        Before it come ``ahead`` computations, and those promised to others, of ``each`` seconds. An
+        account that was told a time keeps it.
+        """
         if not asker.name:
             return _seconds(each * (ahead + 1))
         return self._promises.make(_name(asker), ahead, each)
@@ -90,6 +97,7 @@ class _Promises(Buckets):
 
 
 def _seconds(wait: float) -> int:
+    # A whole number of seconds must not become one more by rounding.
     return min(_LONGEST_WAIT, max(1, ceil(wait - 1e-6)))
 
 

@@ -1,4 +1,4 @@
-"""The studio's session: a cookie that pages under /studio get, and nobody else does.
+"""The studio's session: a cookie that browsers send to pages under /studio alone.
 
 Requests that write come from a page of this very server: the browser says so. ``/api`` never reads
 the cookie, and ``/studio`` never a bearer token.
@@ -30,7 +30,8 @@ _SECONDS = AT_MOST * 24 * 60 * 60
 
 @dataclass(frozen=True)
 class Member:
-    """Whoever is signed in: their token, its group, and their browser: the hash of its cookie."""
+    """A person who is signed in: their token, its group, and their browser, as the hash of its
+    cookie."""
 
     token: Token
     team: Team
@@ -38,12 +39,12 @@ class Member:
 
     @property
     def doer(self) -> Doer:
-        """Who does what is stored as a deed."""
+        """The group and the token of this person, as they are stored with what the person does."""
         return Doer(self.team.id, self.token.id)
 
 
 def signed_in() -> Member | None:
-    """Returns who is signed in; None where nobody is."""
+    """Returns who sends the current request; None if nobody is signed in."""
     cookie = request.cookies.get(COOKIE)
     studio = current_store().studio
     if cookie is None or (token := studio.session(cookie)) is None:
@@ -53,38 +54,40 @@ def signed_in() -> Member | None:
 
 
 def sign_in_first() -> ResponseReturnValue:
-    """Leads whoever is not signed in to where they sign in, and from there back to this page. The
-    page stands in the fragment, which no server and no log sees."""
+    """Returns a redirect to the page for signing in, which leads back to the current page
+    afterwards. The current page stands in the fragment, which no server and no log sees."""
     return redirect(f"{PATH}/in#{quote(request.full_path.removesuffix('?'), safe='/?=&')}", 303)
 
 
 def require_member() -> Member:
-    """Returns who is signed in. Raises Unauthorised where nobody is."""
+    """Returns who sends the current request. Raises Unauthorised if nobody is signed in."""
     if (member := signed_in()) is None:
         raise Unauthorised("you were signed out; nothing is lost: sign in, and you are back here")
     return member
 
 
 def require_own_page() -> None:
-    """Raises Forbidden unless a page of this server sends the request."""
+    """Raises Forbidden unless a page of this server sends the request. This prevents cross-site
+    request forgery."""
     site, origin = request.headers.get("Sec-Fetch-Site"), request.headers.get("Origin")
+    # Browsers send Sec-Fetch-Site only where the connection is safe; elsewhere Origin has to do.
     if site != "same-origin" if site is not None else origin is None or origin != own_origin():
         raise Forbidden("the studio takes this from its own pages alone")
 
 
 def own_origin() -> str | None:
-    """Returns the address of this server as the browser reached it; None where that cannot be
-    believed."""
+    """Returns the base URL of this server as the browser reached it; None where the request's Host
+    cannot be believed."""
     return own_address(request.environ, cast(str, current_app.config["HOSTS"]))
 
 
 def set_cookie(response: Response, cookie: str) -> None:
-    """Gives the browser the cookie of a session."""
+    """Adds the cookie of a session to the response."""
     _set(response, cookie, _SECONDS)
 
 
 def clear_cookie(response: Response) -> None:
-    """Takes the cookie away."""
+    """Adds to the response what makes the browser delete the session's cookie."""
     _set(response, "", 0)
 
 
@@ -94,7 +97,7 @@ def _set(response: Response, value: str, seconds: int) -> None:
         value,
         max_age=seconds,
         path=PATH,
-        secure=not is_here(own_origin() or ""),
+        secure=not is_here(own_origin() or ""),  # on this machine itself there is no https
         httponly=True,
-        samesite="Strict",
+        samesite="Strict",  # another site cannot make the browser send it, not even by a link
     )

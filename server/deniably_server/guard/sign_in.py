@@ -1,8 +1,8 @@
-"""Signing in by a group's signature: the server says a word that is good once, and whoever holds
-the signature signs it for this very server.
+"""Signs people in by their group's signature: the server gives out a challenge, and whoever holds
+the group's key signs it for this very server.
 
-The word carries its own age and the server's mark, so nothing is stored before it is used; then a
-session keeps its hash, and no second one can.
+A challenge carries its own time and an HMAC by the server, so nothing is stored before it is used.
+The session that it begins keeps its hash, so that no second session can begin with it.
 """
 
 from __future__ import annotations
@@ -25,15 +25,18 @@ _SECONDS = 3600
 
 
 def new_word(store: Store) -> str:
-    """Returns a new word to sign."""
+    """Returns a new challenge to sign: "time-random-HMAC", each in hexadecimal, the time in seconds
+    since 1970."""
     plain = f"{int(time.time()):x}-{secrets.token_hex(16)}"
     return f"{plain}-{_mark(store, plain)}"
 
 
 def check_sign_in(store: Store, origin: str | None, word: str, signature: Signature) -> None:
-    """Raises Unauthorised unless the word is this server's and fresh, and the signature is of it,
-    for this ``origin``."""
+    """Raises Unauthorised unless ``word`` is a challenge of this server that is at most an hour
+    old, and ``signature`` signs it for this server at ``origin``."""
     plain, _, mark = word.rpartition("-")
+    # ``compare_digest`` raises TypeError for a text that is not ASCII. After it the challenge is
+    # known to be of this server's making, so what follows can be parsed.
     if not word.isascii() or not hmac.compare_digest(mark, _mark(store, plain)):
         raise Unauthorised("this server did not ask for this signature; load the page again")
     if not 0 <= time.time() - int(plain.partition("-")[0], 16) <= _SECONDS:
@@ -47,11 +50,12 @@ def check_sign_in(store: Store, origin: str | None, word: str, signature: Signat
 
 
 def hash_of_word(word: str) -> str:
-    """Returns what a session keeps of its word."""
+    """Returns the SHA-256 of a challenge in hexadecimal, which is what its session stores."""
     return hashlib.sha256(word.encode()).hexdigest()
 
 
 def _mark(store: Store, plain: str) -> str:
+    # Where two processes draw a key at once, the first to be stored is that of both.
     while (key := store.setting(_KEY)) is None:
         store.set_setting(_KEY, secrets.token_hex(32), replace=False)
     return hmac.new(bytes.fromhex(key), plain.encode(), hashlib.sha256).hexdigest()

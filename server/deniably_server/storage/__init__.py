@@ -1,1 +1,2 @@
-"""Storage: ``store`` is the one interface; everything else of the server uses it for data."""
+"""Stores what the server keeps: ``store`` is the one interface; everything else of the server uses
+it for data."""

@@ -128,8 +128,8 @@ _Found = TypeVar("_Found")
 class ShownCounts(NamedTuple):
     """The numbers of reports behind a survey's shown results.
 
-    ``reports`` is the number of reports, ``fewest`` that of the question with the fewest, and
-    ``repairs`` how often the tallies were rebuilt.
+    ``reports`` is the number of reports, ``fewest`` that of the question with the fewest answers,
+    and ``repairs`` how often tallies were rebuilt.
     """
 
     reports: int
@@ -148,7 +148,8 @@ _MOST_HELD, _KEY_BYTES = 1 << 26, 200
 
 
 class Store:
-    """One database: the path of an SQLite file, or ``postgresql://...``.
+    """A database of surveys, randomised reports and their tallies, at ``address``: the path of an
+    SQLite file, or ``postgresql://...``.
 
     Threads may share a store. Each process needs its own; several may share the database. Every
     method raises Unavailable where the disk, a lock or the network refuses.
@@ -172,7 +173,7 @@ class Store:
         self.studio = StudioStore(
             self._reading, self._transaction, partial(self._transaction, alone=False)
         )
-        """What authors write before it is published, and who they are."""
+        """The studio's part of the database: groups, sessions and drafts of surveys."""
         self.engine.migrate()
         self.needs_rewrite = Event()
         """Set after a closing and at the start, when ``erase_order`` may have work."""
@@ -191,14 +192,15 @@ class Store:
         quotas: Quotas = Quotas(),  # noqa: B008  # frozen
         source: DraftSource | None = None,
     ) -> bool:
-        """Store a definition and enter it into the register, for good.
+        """Stores a definition and enters it into the register, for good.
 
         ``token`` is the id of the token that publishes it; the quotas apply to this token.
-        ``source`` is the draft that it was compiled from, which is then no draft any more. Returns
-        False if this definition is stored already.
+        ``source`` is the draft that it was compiled from; it stops being a draft. Returns False if
+        this definition is stored already.
 
-        Raises BadSignature, Quota, and Conflict where the name has another definition or author, or
-        the draft another revision.
+        Raises BadSignature where the signature is not of this definition, Quota where the token or
+        the register has no room for it, and Conflict where the name has another definition or
+        author, or the draft was edited since it was compiled.
         """
         verify(survey.digest, signature)
         key = new_key() if survey.invited else None  # slow, so outside the transaction
@@ -210,6 +212,7 @@ class Store:
             if key:
                 enter_key(database, survey.name, key)
             enter_published(database, survey, signature, key.public.text if key else None)
+            # Only the first publication stores this key; later ones leave it as it is.
             enter_setting(database, _REGISTER_KEY, new_signing_key().text.decode())
             if token is not None:
                 enter_owner(database, survey.name, token, entry_size(database, survey.name), quotas)
@@ -220,7 +223,8 @@ class Store:
         return True
 
     def owner(self, name: str) -> str | None:
-        """Returns the id of the token that published a survey; None if it is unknown."""
+        """Returns the id of the token that published a survey; None if the server published it
+        without a token."""
         with self._reading() as database:
             return owner_of(database, name)
 
@@ -230,20 +234,24 @@ class Store:
             return author_of(database, name)
 
     def published_by(self, author: str) -> list[RegisterEntry]:
-        """Returns the register's entries of an author's publications, in their order."""
+        """Returns the register's entries of what an author published, in the order of
+        publication."""
         with self._reading() as database:
             return published_by(database, author)
 
     def waves(self, name: str) -> list[str]:
-        """Returns the surveys of a survey's panel, in the order of publication; none without one.
+        """Returns the names of the surveys in a survey's panel, in the order of publication; empty
+        for a survey without a panel.
 
-        Waves are by one author: another author's panel of the same name is another panel. Raises
-        NotFound.
+        All are by one author: another author's panel of the same name is another panel. Raises
+        NotFound where there is no such survey.
         """
         panel = self.survey(name).waves
         if not isinstance(panel, Waves):
             return []
         with self._reading() as database:
+            # A search in the text of definitions, which may find too many; the definitions
+            # themselves decide.
             possible = possible_waves(database, author_of(database, name), panel.panel)
         surveys = [self.survey(survey_name) for survey_name in possible]
         return [
@@ -258,7 +266,8 @@ class Store:
             return register_room(database)
 
     def survey(self, name: str) -> Survey:
-        """Returns the definition of a published survey. Raises NotFound."""
+        """Returns the definition of a published survey. Raises NotFound where there is no such
+        survey."""
         survey = self._surveys.get(name)
         if survey is None:
             text = self._of_survey(find_definition, name)
@@ -277,7 +286,8 @@ class Store:
         return survey is not None and not survey.invited
 
     def state(self, name: str) -> State:
-        """Returns whether a survey is "open" or "closed" now. Raises NotFound."""
+        """Returns whether a survey is "open" or "closed" now. Raises NotFound where there is no
+        such survey."""
         return self._of_survey(find_state, name)
 
     def publication_day(self, name: str) -> str:
@@ -291,10 +301,8 @@ class Store:
             return closing_day(database, name)
 
     def listed_surveys(self, start: int, count: int) -> tuple[list[ListedSurvey], int]:
-        """``count`` surveys from number ``start`` on, as lists show them, and the number of all.
-
-        They come in alphabetical order. Reads no whole definition.
-        """
+        """Returns (surveys, total): ``count`` surveys in alphabetical order, from number ``start``
+        on, as lists show them; and the number of all surveys. Reads no whole definition."""
         with self._reading() as database, _one_state(database):
             return listed_surveys(database, start, count), count_surveys(database)
 
@@ -314,23 +322,24 @@ class Store:
             return digests(database)
 
     def close_survey(self, name: str, doer: Doer | None = None) -> None:
-        """Accept no more reports, for good, and set ``needs_rewrite``. Raises NotFound.
+        """Closes a survey for good, so that it accepts no more reports, and sets ``needs_rewrite``.
 
-        ``doer`` is who closes it in the studio.
+        ``doer`` is who closes it in the studio. Raises NotFound where there is no such survey.
         """
         if self.state(name) == "open":
             with self._transaction() as database:
                 mark_closed(database, name)
                 enter_closed(database, name)
-                forget(database, name)
+                forget(database, name)  # results show all reports from now on
                 merge_shards(database, name)
-                mark(database, name)
+                mark(database, name)  # here, so that a crash cannot lose the rewrite
                 if doer is not None:
                     enter_deed(database, doer, "closed", name)
         self.needs_rewrite.set()
 
     def revealing_order(self) -> list[str]:
-        """Finds closed surveys whose disk order may reveal arrival order. Reads all reports."""
+        """Returns the closed surveys whose places on the disk may reveal in which order reports
+        came. Reads all reports."""
         with self._connection() as database, _one_state(database):
             unfinished = marked(database)
             return [
@@ -340,10 +349,11 @@ class Store:
             ]
 
     def erase_order(self, *names: str) -> None:
-        """Rewrite closed surveys so that disk order no longer reveals arrival order.
+        """Rewrites closed surveys so that their places on the disk no longer reveal in which order
+        reports came.
 
-        Rewrites every survey whose rewrite is pending, and the closed surveys ``names``. Other
-        writers go on, or wait a moment (see ``Connection.clean``).
+        These are all surveys whose rewrite is pending, and the closed surveys ``names``. Other
+        writers go on, or wait a moment: SQLite rewrites its whole file.
         """
         if names:
             with self._transaction() as database:
@@ -353,22 +363,24 @@ class Store:
             erase_order(database)
 
     def register(self, after: int = 0) -> tuple[list[str], str]:
-        """Returns the register's entries after number ``after``, as canonical JSON, and its
-        head."""
+        """Returns the register's entries after number ``after``, each as canonical JSON, and the
+        hash of the last entry, which is the head of their chain."""
         with self._reading() as database, _one_state(database):
             return entries(database, after), last(database).head
 
     def listing(self, name: str) -> Listing:
-        """A survey's listing in the register, for its devices. Raises NotFound."""
+        """Returns a survey's listing: its register entry with proofs that it is in the register,
+        for devices. Raises NotFound where there is no such survey."""
         return self._of_survey(self._trees.listing, name)
 
     def register_head(self) -> Head:
-        """The head of the register as it is now."""
+        """Returns the head of the register as it is now."""
         with self._reading() as database:
             return self._trees.head(database)
 
     def register_hashes(self, volume: int) -> list[str]:
-        """The hashes of the register's entries from ``1024 * volume + 1`` on, at most 1,024."""
+        """Returns the hashes of the register's entries from number ``1024 * volume + 1`` on, at
+        most 1,024."""
         with self._reading() as database:
             return self._trees.volume(database, volume)
 
@@ -380,14 +392,15 @@ class Store:
         return read_key(found.encode())
 
     def register_page(self, start: int, count: int) -> RegisterPage:
-        """``count`` surveys of the register from number ``start`` on, the newest first."""
+        """Returns ``count`` surveys of the register from number ``start`` on, the newest first."""
         with self._reading() as database, _one_state(database):
             return register_page(database, start, count)
 
     # --- reports ----------------------------------------------------------------------------
 
     def add(self, survey: Survey, report: Report) -> Outcome:
-        """Store a report that was checked against ``survey``; returns once it is on disk.
+        """Stores a report that was checked against ``survey``; returns what became of it once that
+        is on disk.
 
         Raises NotStored where the transaction failed; then nothing of the report is stored.
         """
@@ -401,9 +414,10 @@ class Store:
         self._get_writer().begin(work)
 
     def reports(self, name: str, strata: Collection[int] | None = None) -> int:
-        """Returns the exact number of a survey's reports, of some strata or all. Raises NotFound.
+        """Returns the exact number of a survey's reports now, of some strata or all.
 
-        Never to be shown where results are hidden.
+        The number must not be shown where results are hidden. Raises NotFound where there is no
+        such survey.
         """
         self.survey(name)
         with self._reading() as database:
@@ -412,19 +426,21 @@ class Store:
             return dict(reports_now(database, name, strata))[None] or 0
 
     def tally(self, name: str) -> dict[str, Tally]:
-        """Returns the tally of every question, by name, as of the last commit. Raises NotFound.
+        """Returns the tally of every question, by name, as of the last commit.
 
-        The cost grows with the number of cells in use, not with the number of reports.
+        The cost grows with the number of different cells that reports name, not with the number of
+        reports. Raises NotFound where there is no such survey.
         """
         self.survey(name)  # read, and kept, before the connection is taken
         with self._reading() as database, _one_state(database):
             return self._kept(database, name)
 
     def shown_tally(self, name: str, strata: Collection[int] | None = None) -> dict[str, Tally]:
-        """Returns the tallies that results show. Raises NotFound.
+        """Returns the tallies that results show, by question.
 
-        Those of an open survey are as of the last full batch (see ``snapshots``). With ``strata``
-        they are of these strata alone, as of now.
+        For an open survey they are as of an earlier moment, so that two looks never differ by a few
+        reports (``tables.snapshots``). With ``strata`` they are of these strata alone, as of now.
+        Raises NotFound where there is no such survey.
         """
         survey = self.survey(name)
         with self._reading() as database, _one_state(database):
@@ -433,7 +449,8 @@ class Store:
             return tallies_of(survey, current(database, name, strata))
 
     def shown_reports(self, name: str, strata: Collection[int] | None = None) -> int:
-        """Returns how many reports are behind ``shown_tally`` of these strata. Raises NotFound."""
+        """Returns the number of reports behind ``shown_tally`` of these strata. Raises NotFound
+        where there is no such survey."""
         survey = self.survey(name)
         with self._reading() as database, _one_state(database):
             if strata is None:
@@ -443,7 +460,12 @@ class Store:
         return dict(reports).get(None, 0)
 
     def counts_by_stratum(self, name: str) -> list[list[int]]:
-        """Returns the number of reports of each question, of each stratum. Raises NotFound."""
+        """Returns a list for each stratum, by its number: the number of reports to each question
+        now, in the survey's order.
+
+        Where everybody is asked every question, the list has one number, for all of them. Raises
+        NotFound where there is no such survey.
+        """
         survey = self.survey(name)
         with self._reading() as database, _one_state(database):
             rows = [
@@ -455,7 +477,8 @@ class Store:
         return [[row.get(question.name, 0) for question in survey.questions] for row in rows]
 
     def shown_counts(self, name: str) -> ShownCounts:
-        """Returns the numbers of reports behind ``shown_tally``; cheap to read. Raises NotFound."""
+        """Returns the numbers of reports behind ``shown_tally``, without reading it. Raises
+        NotFound where there is no such survey."""
         survey = self.survey(name)
         with self._reading() as database, _one_state(database):
             reports = dict(shown_reports(database, survey))
@@ -467,13 +490,15 @@ class Store:
         return ShownCounts(everybody, fewest, repairs)
 
     def recount(self, name: str) -> dict[str, Tally]:
-        """Count the tallies again from all stored reports. Raises NotFound."""
+        """Returns the tallies as counted again from all stored reports, by question. Raises
+        NotFound where there is no such survey."""
         self.survey(name)  # read, and kept, before the connection is taken
         with self._reading() as database, _one_state(database):
             return merged(self._counted(database, name))
 
     def tallies_and_recounts(self, name: str) -> list[tuple[dict[str, Tally], dict[str, Tally]]]:
-        """Returns each stratum's tallies and recounts, in one transaction. Raises NotFound."""
+        """Returns (tallies, recount) for each stratum, both by question and as of one moment.
+        Raises NotFound where there is no such survey."""
         survey = self.survey(name)
         with self._connection() as database, _one_state(database):
             counted = self._counted(database, name)
@@ -484,7 +509,8 @@ class Store:
         return list(zip(kept, counted, strict=True))
 
     def rebuild_tallies(self, name: str) -> None:
-        """Replace the tallies by their recount. Raises NotFound."""
+        """Replaces a survey's tallies by their recount. Raises NotFound where there is no such
+        survey."""
         survey = self.survey(name)
         with self._transaction() as database:
             counted = self._counted(database, name)
@@ -493,6 +519,8 @@ class Store:
             enter_setting(database, _REPAIRS, str(repairs))
             forget(database, name)
             replace_tallies(database, survey, counted)
+            # All reports so far are then held back, as one batch: the results of an open survey are
+            # shown again with its next full batch.
             if (batch := batch_of(survey)).size and find_state(database, name) == "open":
                 renew(database, name, batch)
 
@@ -509,9 +537,10 @@ class Store:
     def values(
         self, name: str, *questions: int, strata: Collection[int] | None = None
     ) -> Iterator[list[Sequence[list[int] | None]]]:
-        """Blocks of stored reports, each report a list of its values of the wanted questions.
+        """Yields blocks of stored reports: for each report a list of its values of the wanted
+        questions.
 
-        As ``values_and_strata``, without the strata.
+        Parameters, order and errors are those of ``values_and_strata``.
         """
         blocks = self.values_and_strata(name, *questions, strata=strata)
         return (values for values, _ in blocks)
@@ -519,12 +548,13 @@ class Store:
     def values_and_strata(
         self, name: str, *questions: int, strata: Collection[int] | None = None
     ) -> Iterator[tuple[list[Sequence[list[int] | None]], list[int]]]:
-        """Blocks of stored reports: the values of the wanted questions, and numbers of strata.
+        """Yields blocks of stored reports: (for each report the values of the wanted questions, for
+        each report the number of its stratum).
 
         ``questions`` are indices; the values come in the survey's order, None where a question was
         not asked. Reports are those of some strata, by default of all, in the order of their random
-        ids. Crosstabs and maximum likelihood need them, as tallies lose which values came together.
-        Raises NotFound.
+        ids. Cross-tables and maximum likelihood need them, as tallies lose which values came
+        together. Raises NotFound where there is no such survey.
         """
         size = len(self.survey(name).questions)
         wanted = sorted(set(questions))
@@ -532,6 +562,8 @@ class Store:
         decode: Any = msgspec.json.Decoder(
             tuple[tuple(list[int] | None if i in wanted else msgspec.Raw for i in range(size))]  # type: ignore[misc]
         ).decode
+        # A connection of its own: the pool's are for short reads, and this one is the caller's for
+        # as long as blocks are taken.
         with self._connection() as database, _one_state(database):
             texts = report_texts(database, name, strata)
             while block := list(islice(texts, _BLOCK)):
@@ -544,11 +576,12 @@ class Store:
     def distinct_values(
         self, name: str, *groups: Sequence[int], strata: Collection[int] | None = None
     ) -> Iterator[tuple[int, Repeated]]:
-        """Yields the distinct values of groups of questions, each with how many reports have them.
+        """Yields (number of a group of questions, its distinct values), each value with how many
+        reports have it.
 
-        A group is the indices of its questions; the values come in the survey's order, None where
-        a question was not asked. Gives the number of a group with some of its values; where there
-        are very many, one may come again, and the counts add up. Raises NotFound.
+        A group is the indices of its questions; the values come in the survey's order, None where a
+        question was not asked. Where there are very many, one may come again, and its counts add
+        up. Raises NotFound where there is no such survey.
 
         Most reports to a few questions are alike: to count their texts takes a fourth of the time
         of decoding each, in the order of the ids.
@@ -567,19 +600,22 @@ class Store:
                     key = tuple(bytes(cells[index]) for index in indices)
                     held += 0 if key in count else sum(map(len, key)) + _KEY_BYTES
                     count[key] += 1
+                # Bounds the memory, however many different values there are.
                 if held > _MOST_HELD:
                     yield from _repeated(counts)
                     held = 0
             yield from _repeated(counts)
 
     def crosses(self, name: str, first: str, second: str) -> bool:
-        """Returns whether it is known which reports to the two questions came together."""
+        """Returns whether it is known which reports to the two questions came together: always,
+        where whole reports are stored."""
         return self.whole_reports
 
     def asked_together(self, name: str, *questions: int) -> list[int]:
-        """Returns the number of reports that answer all of some questions, of each stratum.
+        """Returns, for each stratum, the number of reports that answer all of the given questions,
+        which are indices.
 
-        Reads every report. Raises NotFound.
+        Reads every report. Raises NotFound where there is no such survey.
         """
         counts = [0] * len(self.survey(name).every_stratum)
         for values, strata in self.values_and_strata(name, *questions):
@@ -590,9 +626,11 @@ class Store:
     # --- invitations ------------------------------------------------------------------------
 
     def invite(self, name: str, count: int, stratum: int = 0) -> list[str]:
-        """Issue ``count`` new invitation codes for a stratum; only their hashes are stored.
+        """Issues ``count`` new invitation codes for a stratum and returns them; only their hashes
+        are stored.
 
-        Raises Closed, and NotFound where no survey of this name needs invitations.
+        Raises Closed where the survey is closed, and NotFound where no survey of this name needs
+        invitations.
         """
         self.invitation_key(name)
         self._refuse_closed(name)
@@ -603,9 +641,10 @@ class Store:
         return codes
 
     def revoke_invitations(self, name: str, codes: Sequence[str]) -> int:
-        """Withdraw unused invitations; returns how many.
+        """Withdraws unused invitations; returns how many they were.
 
-        Raises NotFound, and Closed: the response rate of a closed survey must not change.
+        Raises Closed where the survey is closed, since its response rate must not change, and
+        NotFound where no survey of this name needs invitations.
         """
         self.invitation_key(name)
         self._refuse_closed(name)
@@ -627,16 +666,19 @@ class Store:
         return sum(count for number, count in counts.items() if strata is None or number in strata)
 
     def invitations(self, name: str) -> InvitationCounts:
-        """Returns the numbers of invitations issued and used. Raises NotFound."""
+        """Returns the numbers of invitations issued and used. Raises NotFound where no survey of
+        this name needs invitations."""
         self.invitation_key(name)
         with self._reading() as database:
             return count_invitations(database, name)
 
     def trade(self, name: str, code: str, blinded: bytes) -> bytes:
-        """Exchange an invitation code for a blind signature of ``blinded``.
+        """Exchanges an invitation code for a blind signature of ``blinded``.
 
-        A repeated request with the same blinded message gets the same signature. Raises NotFound,
-        Closed, Uninvited, Used, and BadSignature where ``blinded`` cannot be signed.
+        A repeated request with the same blinded message gets the same signature. Raises NotFound
+        where no survey of this name needs invitations, Closed where it is closed, Uninvited for an
+        unknown code, Used for one that was used for another message, and BadSignature where
+        ``blinded`` cannot be signed.
         """
         key, secret = self._key(name), self._invitation_secret()
         key.public.number(blinded)  # checked first, so that bad input spends no invitation
@@ -650,7 +692,8 @@ class Store:
         return key.sign(blinded)
 
     def invitation_key(self, name: str) -> PublicKey:
-        """Returns the public key of invitations. Raises NotFound for a survey open to all."""
+        """Returns the public key of a survey's invitations. Raises NotFound for a survey open to
+        all."""
         return self._key(name).public
 
     def _key(self, name: str) -> PrivateKey:
@@ -678,7 +721,8 @@ class Store:
             return find_setting(database, key)
 
     def set_setting(self, key: str, value: str, *, replace: bool) -> bool:
-        """Set a setting. Returns False where it has a value and ``replace`` is false."""
+        """Stores a setting; returns False and changes nothing where it has a value and ``replace``
+        is false."""
         with self._transaction() as database:
             if replace:
                 remove_setting(database, key)
@@ -687,12 +731,13 @@ class Store:
     # --- designs ----------------------------------------------------------------------------
 
     def design(self, positions: int, own: int, other: int) -> str | None:
-        """Returns the best mechanism for a mean, as JSON; None if it is not stored."""
+        """Returns the best mechanism for a mean of ``positions`` positions with the weights ``own``
+        and ``other``, as JSON; None if it is not stored."""
         with self._reading() as database:
             return find_design(database, positions, own, other)
 
     def add_design(self, positions: int, own: int, other: int, mechanism: str) -> None:
-        """Store the best mechanism for a mean, as JSON, if it is not stored."""
+        """Stores the best mechanism for a mean, as JSON, if none is stored for these parameters."""
         with self._transaction() as database:
             enter_design(database, positions, own, other, mechanism)
 
@@ -714,10 +759,10 @@ class Store:
             enter_token(database, token)
 
     def exchange(self, key: str, value: str, tokens: list[Token]) -> bool:
-        """Store tokens and remove the setting ``key``, in one transaction.
+        """Stores tokens and removes the setting ``key``, in one transaction.
 
-        Returns False and changes nothing where the setting has another value, so only one of
-        several simultaneous calls succeeds.
+        Returns False and changes nothing where the setting has another value than ``value``, so
+        only one of several simultaneous calls succeeds.
         """
         with self._transaction() as database:
             taken = take_setting(database, key, value)
@@ -741,7 +786,7 @@ class Store:
         self._readers.close()
 
     def _get_writer(self) -> Writer:
-        if self._writer is None:
+        if self._writer is None:  # looked at twice, as every report comes here and needs no lock
             with self._lock:
                 if self._writer is None:
                     self._writer = Writer(self.engine, self._observer)

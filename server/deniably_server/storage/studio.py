@@ -1,4 +1,4 @@
-"""The studio's part of the store: teams, sessions, drafts that several people edit at once, and the
+"""Stores what the studio needs: groups, sessions, drafts that several people edit at once, and the
 links to try these out."""
 
 from __future__ import annotations
@@ -62,8 +62,9 @@ Opened = Callable[[], AbstractContextManager[Connection]]
 
 @dataclass(frozen=True)
 class Draft:
-    """A revision of a draft. ``undo`` is the operation that takes the last edit back, where this
-    revision was made by one just now."""
+    """A revision of a draft. ``day`` is that of its last edit, and ``gone`` the day on which the
+    draft was deleted, else empty. ``undo`` is the operation that takes the last edit back, where
+    ``edit_draft`` has just made this revision."""
 
     id: str
     revision: int
@@ -75,7 +76,8 @@ class Draft:
 
 @dataclass(frozen=True)
 class DraftClash:
-    """What somebody else made of the same thing, in the newest ``revision``."""
+    """The answer to an edit that cannot be made, because somebody else changed the same thing
+    since: ``theirs`` is what that thing is now, in the newest ``revision``."""
 
     theirs: object
     revision: int
@@ -83,7 +85,7 @@ class DraftClash:
 
 @dataclass(frozen=True)
 class DraftSource:
-    """The draft that becomes a survey, in the ``revision`` that was compiled; and who publishes
+    """The draft that becomes a survey, in the ``revision`` that was compiled; ``doer`` publishes
     it."""
 
     doer: Doer
@@ -96,11 +98,12 @@ _ENTRY = 1024
 
 
 class StudioStore:
-    """Teams, sessions, drafts and their trials in the store's database.
+    """The studio's tables in the store's database: groups (teams), sessions, drafts and their
+    trials.
 
-    Each of ``reading``, ``writing`` and ``adding`` opens a connection in a transaction; nobody
-    writes beside one of ``writing``. Every method raises Unavailable where the database does not
-    answer.
+    ``reading``, ``writing`` and ``adding`` each open a connection in a transaction. No other
+    transaction writes beside one of ``writing``; several of ``adding`` may run at once. Every
+    method raises Unavailable where the database does not answer.
     """
 
     def __init__(self, reading: Opened, writing: Opened, adding: Opened) -> None:
@@ -111,7 +114,8 @@ class StudioStore:
     def found_team(
         self, team: Team, member: Token, others: Sequence[Token], setting: tuple[str, str]
     ) -> bool:
-        """Stores a team with its first member, and other tokens, in exchange for a setting.
+        """Stores a team with its first member, and other tokens, in exchange for a ``setting``,
+        given as its key and value.
 
         Returns False and changes nothing where the setting has another value, so only one of
         several simultaneous calls succeeds.
@@ -132,9 +136,10 @@ class StudioStore:
             return team_of(database, token)
 
     def signer(self, key: str) -> Token | None:
-        """Returns an author's token of the team whose signature has this public key.
+        """Returns an author's token of the team whose signature has this public key; None if there
+        is none.
 
-        It may have expired, as the signature alone says who they are: ``sign_in`` renews it.
+        The token may have expired, as the signature alone says who they are: ``sign_in`` renews it.
         """
         with self._reading() as database:
             members = [find_token(database, token) for token, _ in signers_of(database, key)]
@@ -147,9 +152,11 @@ class StudioStore:
             return surveys_of(database, team)
 
     def sign_in(self, token: str, word: str) -> str | None:
-        """Begins a session of the token with this id, and renews the token; returns its cookie.
+        """Begins a session of the token with this id, and renews the token; returns the session's
+        cookie.
 
-        ``word`` is the hash of what was signed; returns None where it was used already.
+        ``word`` is the hash of the challenge that was signed; returns None where a session was
+        begun with it already.
         """
         with self._writing() as database:
             cookie = begin_session(database, token, word)
@@ -160,26 +167,28 @@ class StudioStore:
             return cookie
 
     def session(self, cookie: str) -> Token | None:
-        """Returns the token of a session; None where it has ended, or its token has."""
+        """Returns the token of the session with this cookie; None where the session or the token
+        has ended."""
         with self._reading() as database:
             row = session_token(database, cookie)
             token = None if row is None else find_token(database, row[0])
         if row is None or token is None or token.revoked or token.expired:
             return None
+        # At most one write a day: most requests only read.
         if row[1] < day_in(0):
             with self._adding() as database:
                 use_session(database, cookie)
         return token
 
     def sign_out(self, cookie: str) -> None:
-        """Ends a session."""
+        """Ends the session with this cookie."""
         with self._writing() as database:
             end_session(database, cookie)
 
     # --- what a group did -------------------------------------------------------------------
 
     def deeds(self, team: str, count: int) -> list[Deed]:
-        """Returns the last things that a team did, the newest first."""
+        """Returns the last ``count`` things that a team did, the newest first."""
         with self._reading() as database:
             return deeds_of(database, team, count)
 
@@ -191,7 +200,8 @@ class StudioStore:
     # --- drafts -----------------------------------------------------------------------------
 
     def begin_draft(self, team: str, document: Document, edit_id: str) -> Draft:
-        """Stores a new draft of a team. Raises Quota where it has ``MOST_DRAFTS``."""
+        """Stores a new draft of a team, as revision 1, and returns it. Raises Quota where the team
+        has ``MOST_DRAFTS`` already."""
         draft, text = secrets.token_hex(8), to_json(document)
         with self._writing() as database:
             purge_drafts(database)
@@ -201,13 +211,14 @@ class StudioStore:
         return Draft(draft, 1, day_in(0), "", document)
 
     def draft(self, team: str, draft: str) -> Draft:
-        """Returns the newest revision of a team's draft. Raises NotFound."""
+        """Returns the newest revision of a team's draft, even if the draft is deleted. Raises
+        NotFound where the team has no such draft."""
         with self._reading() as database:
             return _draft(_own(find_draft(database, draft), team))
 
     def drafts(self, team: str) -> list[Draft]:
-        """Returns a team's drafts, those that were edited last first, and deleted ones at the end
-        as long as they can be brought back."""
+        """Returns a team's drafts, those that were edited last first; at the end those that were
+        deleted and can still be brought back."""
         with self._reading() as database:
             stored = drafts_of(database, team)
         kept = [each for each in stored if not each.gone or each.gone >= day_in(-KEPT_DAYS)]
@@ -216,11 +227,13 @@ class StudioStore:
     def edit_draft(
         self, team: str, draft: str, revision: int, edit_id: str, operation: Operation
     ) -> Draft | DraftClash:
-        """Applies an operation that was made from a revision; what ``edit_id`` made already is
-        not made again.
+        """Applies an ``operation`` that was made from ``revision`` of a draft; returns the new
+        revision.
 
-        Returns DraftClash where somebody changed the very same thing since that revision. Raises
-        NotFound, also where the draft is deleted, and BadSurvey as ``drafts.edit`` does.
+        An ``edit_id`` that was applied before changes nothing, so a page may send an edit twice.
+        Returns DraftClash where somebody changed the same thing since that revision. Raises
+        NotFound where the team has no such draft or it is deleted, and BadSurvey where the draft
+        would go beyond its limits or the operation makes no sense in it.
         """
         # Reports go on coming in beside it, and of two edits the second sees the first.
         with self._adding() as database:
@@ -238,7 +251,7 @@ class StudioStore:
         return _draft(stored, result.undo)
 
     def check_quotas(self, token: str, quotas: Quotas) -> None:
-        """Raises Quota where the token may not publish one more survey now."""
+        """Raises Quota where the token with this id may not publish one more survey now."""
         with self._reading() as database:
             check_quotas(database, token, _ENTRY, quotas)
 
@@ -248,15 +261,18 @@ class StudioStore:
             return survey_of_draft(database, team, draft)
 
     def published_document(self, team: str, survey: str) -> Document | None:
-        """Returns a team's survey as it was written; None if it came from no draft."""
+        """Returns what the author wrote of a team's published survey; None if it came from no
+        draft."""
         with self._reading() as database:
             text = find_published_draft(database, team, survey)
         return None if text is None else from_json(text)
 
     def delete_draft(self, team: str, draft: str, *, gone: bool = True) -> None:
-        """Deletes a draft, which can be brought back for ``KEPT_DAYS`` days, or brings it back.
+        """Deletes a draft, which can be brought back for ``KEPT_DAYS`` days; brings it back if not
+        ``gone``.
 
-        Raises NotFound, and Quota where the team has as many as it may.
+        Raises NotFound where the team has no such draft, and Quota where it has too many to bring
+        one back.
         """
         with self._writing() as database:
             _own(find_draft(database, draft), team)
@@ -267,9 +283,11 @@ class StudioStore:
     # --- trials -----------------------------------------------------------------------------
 
     def begin_trial(self, team: str, draft: str) -> tuple[str, str]:
-        """Makes a link to the trial of a team's draft, in place of the one before.
+        """Makes a link to the trial of a team's draft, in place of the one before; returns (secret,
+        last day).
 
-        Returns its secret, which is stored nowhere, and its last day. Raises NotFound.
+        The secret is stored nowhere. Raises NotFound where the team has no such draft or it is
+        deleted.
         """
         with self._writing() as database:
             _there(_own(find_draft(database, draft), team))
@@ -277,7 +295,7 @@ class StudioStore:
 
     def trial_until(self, team: str, draft: str) -> str:
         """Returns the last day of the link to the trial of a team's draft; empty if it has none.
-        Raises NotFound."""
+        Raises NotFound where the team has no such draft."""
         with self._reading() as database:
             _own(find_draft(database, draft), team)
             return trial_until(database, draft)
@@ -304,10 +322,10 @@ def _there(draft: StoredDraft) -> StoredDraft:
 
 
 def publish_draft(database: Connection, source: DraftSource, survey: str) -> None:
-    """Keeps a draft as that of a survey; it is no draft any more.
+    """Turns a draft into the source of the published ``survey``, and removes it from the drafts.
 
-    Raises NotFound, also where it is deleted, and Conflict where somebody edited it since it was
-    compiled.
+    Raises NotFound where its group has no such draft or it is deleted, and Conflict where somebody
+    edited it since it was compiled.
     """
     draft = _there(_own(find_draft(database, source.draft), source.doer.team))
     if draft.revision != source.revision:

@@ -1,1 +1,1 @@
-"""What operators may see of a server: the access log, metrics and health."""
+"""Shows operators what they may see of a server: the access log, metrics and health."""

@@ -1,4 +1,5 @@
-"""A cache that renews values at most once in five minutes, shared by all processes of a server.
+"""Caches values that are renewed at most once in five minutes, for all processes of a server
+together.
 
 Without it, two looks a moment apart would show what one person did in between.
 """
@@ -14,7 +15,7 @@ from threading import Lock
 from uuid import uuid4
 
 EVERY = 300
-"""A value stays for this many seconds."""
+"""Seconds for which a value is shown unchanged."""
 STEP = 10
 """Counts of people's activity are shown as multiples of this."""
 _TURN = "turn"
@@ -30,7 +31,8 @@ def tens(count: int) -> int:
 
 
 class Seldom:
-    """The last values, by name; with a ``folder``, those of all processes that share it."""
+    """A cache of values by name, each computed at most once in five minutes; with a ``folder``, by
+    all processes that share it together."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
@@ -38,7 +40,8 @@ class Seldom:
         self._own: dict[str, tuple[float, bytes]] = {}
 
     def look(self, name: str, see: Callable[[], bytes], now: float | None = None) -> bytes:
-        """Returns the value of ``see``, or its last value if less than five minutes old.
+        """Returns ``see()``, or what it returned before under this ``name`` if that is less than
+        five minutes old.
 
         ``name`` is used as a file name. ``now`` is in seconds, the current time by default.
         """

@@ -26,7 +26,8 @@ the disk is full or the terminal is stopped, further lines are dropped and no re
 
 
 class Journal:
-    """Holds the log lines of a process and writes them to ``out``, by default standard error."""
+    """The access log of a process: holds lines and writes them to ``out``, by default standard
+    error."""
 
     def __init__(self, form: Form = "text", out: TextIO | None = None) -> None:
         self._form: Form = form
@@ -35,7 +36,7 @@ class Journal:
         self._lock, self._early = Lock(), Lock()
 
     def add(self, answer: AnsweredRequest) -> None:
-        """Add the line of an answer."""
+        """Adds the line of an answered request, which ``write`` writes later."""
         if self._form == "off" or len(self._answers) >= 2 * _MOST:
             return
         self._answers.append(answer)
@@ -46,12 +47,12 @@ class Journal:
                 self._early.release()
 
     def write(self) -> None:
-        """Write the waiting lines, sorted."""
+        """Writes the lines that wait, in alphabetical order."""
         with self._lock:
             answers, self._answers = self._answers, []
             out = self._out or sys.stderr  # None if standard error is closed
             if answers and out:
-                with suppress(OSError):
+                with suppress(OSError):  # a full disk or a closed pipe fails no request
                     out.write("".join(f"{self._line(each)}\n" for each in sorted(answers)))
                     out.flush()
 
@@ -69,7 +70,7 @@ class Journal:
 
 
 class Faults(logging.Formatter):
-    """Formats the server's errors as the log's lines are, as text or JSON."""
+    """A formatter of the server's errors, as text or JSON like the lines of the access log."""
 
     def __init__(self, form: Form) -> None:
         super().__init__()

@@ -34,7 +34,8 @@ _decode = msgspec.json.Decoder(list[tuple[tuple[str, ...], int]]).decode
 
 
 class Metrics:
-    """The metrics of an application; with a ``folder``, those of all processes that share it."""
+    """The metrics of an application; with a ``folder``, those of all processes that share the
+    folder."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
@@ -48,13 +49,14 @@ class Metrics:
     # --- what is counted ----------------------------------------------------------------------
 
     def add(self, answer: AnsweredRequest) -> None:
-        """Note an answered request. ``count`` counts it later, so no respondent waits for that."""
+        """Notes an answered request. ``count`` counts it later, so no respondent waits for that."""
         self._answers.append(answer)
         if len(self._answers) >= _MOST:
             self.count()
 
     def committed(self, outcomes: Sequence[Outcome], seconds: float, waiting: int) -> None:
-        """Count a transaction that was written; see ``Observer``."""
+        """Counts a committed transaction: its ``outcomes``, one for each report, and its duration
+        in ``seconds``. ``waiting`` is the number of writes that wait for the next one."""
         added = {("reports", outcome.value): count for outcome, count in Counter(outcomes).items()}
         with self._lock:
             self._counts["commit", str(milliseconds(seconds))] += 1
@@ -67,21 +69,24 @@ class Metrics:
             self._counts["commit_failures",] += 1
 
     def lines(self, counts: Mapping[str, int]) -> None:
-        """Count the lines of a batch, by what became of them."""
+        """Counts the lines of a batch of reports. ``counts`` is {what became of lines: how
+        many}."""
         with self._lock:
             self._counts.update({("batch_lines", word): count for word, count in counts.items()})
 
     def computation(self, lane: str, outcome: str) -> None:
-        """Count a request for something that is computed; see ``api.computation_queue``."""
+        """Counts a request for a computation: the ``lane`` in which it waited, and its ``outcome``,
+        as ``api.computation_queue`` names them."""
         with self._lock:
             self._counts["computations", lane, outcome] += 1
 
     def watch_lengths(self, lengths: Callable[[], Mapping[str, int]]) -> None:
-        """Read from now on how many requests wait in each lane, whenever counts are shared."""
+        """Takes a function that returns {lane: waiting requests}; every ``count`` calls it from now
+        on."""
         self._lengths = lengths
 
     def count(self) -> None:
-        """Count the noted requests, and share the counts with the other processes."""
+        """Counts the noted requests, and shares the counts with the other processes."""
         lengths = self._lengths()  # it has a lock of its own
         with self._lock:
             for lane, count in lengths.items():
@@ -103,14 +108,14 @@ class Metrics:
     def page(self, register_room: Callable[[], float], now: float | None = None) -> bytes:
         """Returns the page for Prometheus, at most five minutes old.
 
-        ``register_room`` reads the share of the register that is left. Anybody can work it out from
-        the register, so it is not rounded.
+        ``register_room`` returns the share of the register that is free, from 0 to 1. Anybody can
+        work it out from the register, so it is not rounded.
         """
         return self._seldom.look("page", lambda: self._page(register_room()), now)
 
     def reports_of(self, survey: str, count: Callable[[], int], now: float | None = None) -> int:
-        """Returns a survey's number of reports for its author: whole tens, up to five minutes
-        old."""
+        """Returns a survey's number of reports for its author: in whole tens, and up to five
+        minutes old. ``count`` returns the exact number."""
         return int(self._seldom.look(f"of-{survey}", lambda: b"%d" % tens(count()), now))
 
     def _page(self, room: float) -> bytes:
@@ -125,6 +130,7 @@ class Metrics:
 def _sum(files: Sequence[Path]) -> Counts:
     together: Counts = Counter()
     for file in files:
+        # Lengths of queues are added, too: each process has its own.
         together.update(dict(_decode(file.read_bytes())))
     return together
 

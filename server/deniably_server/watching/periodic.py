@@ -9,7 +9,8 @@ SECONDS = 60.0
 
 
 def every_minute(*tasks: Callable[[], None], seconds: float = SECONDS) -> None:
-    """Start a thread that runs the ``tasks``, in order, every ``seconds``."""
+    """Starts a thread that runs the ``tasks``, in order, every ``seconds``, and a last time when
+    the main thread ends."""
 
     def run() -> None:
         # The pause waits for the main thread's end, so the last run follows it at once.

@@ -15,7 +15,7 @@ from deniably_server.watching.request_facts import STEPS
 MEDIA_TYPE = CONTENT_TYPE_LATEST
 
 Counts = Counter[tuple[str, ...]]
-"""Counts by name and label values; for a histogram the label is the step in milliseconds."""
+"""Counts, by (name, label value, ...); for a histogram the label is the step in milliseconds."""
 
 _COUNTERS = (
     ("requests", "Answers, by class of status.", ("route", "status")),
@@ -35,7 +35,8 @@ _HISTOGRAMS = (
 
 
 def exposed(counts: Counts, register_room: float) -> bytes:
-    """Returns the page at ``/metrics``, in UTF-8. ``register_room`` is a share from 0 to 1."""
+    """Returns the page at ``/metrics``, in UTF-8. ``register_room`` is the share of the register
+    that is free, from 0 to 1."""
     registry = CollectorRegistry()
     registry.register(_Coarse(counts))
     registry.register(_Room(register_room))

@@ -28,7 +28,8 @@ _ID, _ROUTE, _BEGAN = "deniably.id", "deniably.route", "deniably.began"
 
 
 class AnsweredRequest(NamedTuple):
-    """The facts about an answered request that may be logged and counted."""
+    """The facts about an answered request that may be logged and counted: its method, route
+    template, status, duration rounded up to one of ``STEPS``, and random id."""
 
     method: str
     route: str
@@ -38,7 +39,8 @@ class AnsweredRequest(NamedTuple):
 
 
 def milliseconds(seconds: float) -> int:
-    """Round a duration up to a step.
+    """Returns a duration in milliseconds, rounded up to one of ``STEPS``; the last one for longer
+    ones.
 
     >>> milliseconds(0.003)
     5
@@ -55,6 +57,7 @@ class _Ids:
 
     def __init__(self) -> None:
         self._drawn: list[str] = []
+        # Two processes must not use the same ids.
         os.register_at_fork(after_in_child=self._drawn.clear)
 
     def draw(self) -> str:
@@ -71,28 +74,31 @@ _ids = _Ids()
 
 
 def name_request(environ: WSGIEnvironment) -> str:
-    """Draw and set the id of a request: 16 hexadecimal digits."""
+    """Draws the id of a request, 16 hexadecimal digits; sets it in the environment and returns
+    it."""
     drawn = environ[_ID] = _ids.draw()
     return drawn
 
 
 def draw_id() -> str:
-    """The id of a request that has no environment."""
+    """Returns a new id, for a request that has no WSGI environment: 16 hexadecimal digits."""
     return _ids.draw()
 
 
 def begin_at(environ: WSGIEnvironment, moment: float) -> None:
-    """Set when a request began, by ``perf_counter``, if that was before it got its environment."""
+    """Sets when a request began, by ``perf_counter``, where that was before its environment was
+    made."""
     environ[_BEGAN] = moment
 
 
 def began(environ: WSGIEnvironment) -> float:
-    """When a request began, by ``perf_counter``; now if nothing set it."""
+    """Returns when a request began, by ``perf_counter``; the current time if ``begin_at`` did not
+    set it."""
     return float(environ.get(_BEGAN) or perf_counter())
 
 
 def name_again(environ: WSGIEnvironment, request: str) -> None:
-    """Set the id that another process drew for the request it passes on."""
+    """Sets the id of a request that another process passed on, which has drawn the id."""
     environ[_ID] = request
 
 
@@ -118,7 +124,7 @@ def route(environ: WSGIEnvironment) -> str:
 
 
 def record_route(app: Flask) -> None:
-    """Let ``app`` record the route template of every request that it can route."""
+    """Makes ``app`` record the route template of every request whose path it knows."""
 
     @app.before_request
     def _() -> None:  # pyright: ignore[reportUnusedFunction]

@@ -14,9 +14,11 @@ if TYPE_CHECKING:
 
 
 class Watch:
-    """WSGI middleware; it counts an answer as given once its body begins.
+    """WSGI middleware that gives each request an id, and calls every ``tell`` with each answered
+    request.
 
-    It calls every ``tell`` with each answer. They must be quick, as the respondent waits.
+    A request counts as answered once its body begins. ``tell`` has to be quick, as the respondent
+    waits.
     """
 
     def __init__(self, app: WSGIApplication, *tell: Callable[[AnsweredRequest], None]) -> None:

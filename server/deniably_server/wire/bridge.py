@@ -1,12 +1,13 @@
 """Adapts the WSGI application, with a thread for each request, to uvicorn's ASGI.
 
-It reads a body before it takes a thread, and sends an answer after the thread is free again. So a
-slow client holds a connection and nothing else. Batches may be of any length: a few threads of
-their own read them as they arrive. The library a2wsgi takes a thread as soon as the headers are
-there, so slow clients could use up the threads.
+The bridge reads a body before it takes a thread, and sends an answer after the thread is free
+again. So a slow client holds a connection and nothing else. Batches may be of any length: a few
+threads of their own read them as they arrive. The library a2wsgi takes a thread as soon as the
+headers are there, so slow clients could use up the threads.
 
-Usual reports take no thread, and no environment: they are checked in the loop's thread, which costs
-less than to hand them over, and their answers wait for the disk together.
+Reports in the form in which devices send them take no thread, and no environment: they are checked
+in the event loop's thread, which costs less than to hand them over, and their answers wait for the
+disk together.
 """
 
 from __future__ import annotations
@@ -56,11 +57,11 @@ log = logging.getLogger("deniably")
 
 
 class Bridge:
-    """An ASGI application around the WSGI application ``app``, with this many ``threads``.
+    """An ASGI application that runs the WSGI application ``app`` in ``threads`` threads.
 
-    ``streamed`` returns by method and path whether a body is read as it arrives. ``quick`` begins
-    to answer a request that needs no thread, by its scope and body, and returns None for others. It
-    is given what it calls when some answers may be ready.
+    ``streamed`` returns, by method and path, whether a body is read as it arrives. ``quick`` begins
+    to answer a request that needs no thread, by its scope and body, and returns None for any other
+    request. Its third argument is a function for it to call whenever deferred answers may be ready.
     """
 
     def __init__(
@@ -104,6 +105,7 @@ class Bridge:
             refusal_marks: dict[str, object] | None = None
             if (awaited := self._quick(scope, request_body, self._waiting.notify)) is not None:
                 await self._waiting.until(awaited.is_ready)
+                # Only here, in the loop's thread and once: this logs and counts the answer.
                 quick = awaited.answer()
                 if isinstance(quick, EncodedAnswer):
                     await scope.get("state", {})[WHOLE](quick)
@@ -146,7 +148,7 @@ class Bridge:
         gone = asyncio.ensure_future(receive())  # the request was read: only its end can come
         try:
             while piece := await loop.run_in_executor(threads, read):
-                if gone.done():
+                if gone.done():  # else a long file would be read to its end for nobody
                     return
                 await send({"type": "http.response.body", "body": piece, "more_body": True})
             await send({"type": "http.response.body", "body": b"", "more_body": False})
@@ -215,14 +217,16 @@ class _Start:
 
 
 class Waiting:
-    """The answers of a process that wait for the disk; only the loop's thread looks at them."""
+    """The requests of a process whose answers wait for the disk; only the event loop's thread looks
+    at them."""
 
     def __init__(self) -> None:
         self._answers: list[tuple[Callable[[], bool], asyncio.Future[None]]] = []
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def until(self, is_ready: Callable[[], bool]) -> None:
-        """Waits until an answer is ready."""
+        """Waits until ``is_ready`` returns True; it is called at once, and again after each
+        ``notify``."""
         self._loop = asyncio.get_running_loop()  # before the question, so that no call is lost
         if not is_ready():
             future = self._loop.create_future()
@@ -230,7 +234,8 @@ class Waiting:
             await future
 
     def notify(self) -> None:
-        """Looks again which answers are ready. Any thread may call this, once for many answers."""
+        """Lets the event loop check every waiting answer again. Any thread may call this, once for
+        many answers."""
         if self._loop is not None:
             with suppress(RuntimeError):  # the loop has ended, and nobody waits
                 self._loop.call_soon_threadsafe(self._look)
@@ -308,6 +313,7 @@ def _environ(scope: HTTPScope) -> WSGIEnvironment:
     environ: WSGIEnvironment = {
         "REQUEST_METHOD": scope["method"],
         "SCRIPT_NAME": "",
+        # Bytes as latin-1, as PEP 3333 wants them.
         "PATH_INFO": unquote_to_bytes(scope["raw_path"]).decode("latin-1"),
         "QUERY_STRING": scope["query_string"].decode("latin-1"),
         "SERVER_NAME": server[0],
@@ -317,7 +323,7 @@ def _environ(scope: HTTPScope) -> WSGIEnvironment:
         "wsgi.version": (1, 0),
         "wsgi.url_scheme": scope["scheme"],
         "wsgi.errors": sys.stderr,
-        "wsgi.input_terminated": True,
+        "wsgi.input_terminated": True,  # Werkzeug may read to the end without a Content-Length
         "wsgi.multithread": True,
         "wsgi.multiprocess": True,
         "wsgi.run_once": False,
@@ -325,6 +331,8 @@ def _environ(scope: HTTPScope) -> WSGIEnvironment:
     for name, value in scope["headers"]:
         if key := _key(name):
             text = value.decode("latin-1")
+            # Repeated fields become one list (RFC 9110, section 5.3); a second Host is thereby
+            # refused.
             environ[key] = f"{environ[key]},{text}" if key in environ else text
     return environ
 

@@ -1,4 +1,4 @@
-"""A certificate that this machine makes for an address of its own.
+"""Makes a certificate for an address of this machine.
 
 Nobody vouches for it, so browsers warn before the first page. It is kept and used again, so that
 they warn once for each address.
@@ -48,17 +48,17 @@ class OwnCertificate:
 
     @property
     def last_day(self) -> str:
-        """The last day on which it is valid all day, in UTC."""
+        """The last UTC date on which the certificate is valid all day, such as "2026-11-21"."""
         return (self.certificate.not_valid_after_utc - timedelta(days=1)).date().isoformat()
 
     @property
     def fingerprint(self) -> str:
-        """The SHA-256 fingerprint, as browsers show it."""
+        """The SHA-256 fingerprint of the certificate in hexadecimal, as browsers show it."""
         return self.certificate.fingerprint(hashes.SHA256()).hex(" ").upper()
 
     def context(self) -> SSLContext:
-        """Returns the settings of TLS. They allow no session tickets, by which one visit could be
-        linked to the next."""
+        """Returns the TLS settings of a server with this certificate. They allow no session
+        tickets, by which one visit could be linked to the next."""
         context = SSLContext(PROTOCOL_TLS_SERVER)
         context.minimum_version = TLSVersion.TLSv1_2
         context.options |= OP_NO_TICKET
@@ -70,17 +70,17 @@ class OwnCertificate:
 
 def local_name() -> str | None:
     """Returns this machine's name in its own network by multicast DNS (RFC 6762), such as
-    laptop.local; None where its host name is no such name."""
+    laptop.local; None where its host name cannot be one."""
     label = socket.gethostname().partition(".")[0].lower()
     return f"{label}.local" if _LABEL.fullmatch(label) and label != "localhost" else None
 
 
 def own_certificate(address: str, folder: Path) -> OwnCertificate:
-    """Returns the certificate for an address such as 192.168.1.7 and for the machine's
+    """Returns a certificate for an address such as 192.168.1.7 and for this machine's
     ``local_name``.
 
-    The one in ``folder`` is used again, unless it ends soon or is for other names. Raises OSError
-    where it cannot be kept there.
+    The one in ``folder`` is used again, unless it ends soon, is for other names, or others may read
+    its key. A new one is written there. Raises OSError where that fails.
     """
     file, name = folder / f"{address}.pem", local_name()
     if usable := _kept(file, address, name):
@@ -108,7 +108,7 @@ def _kept(file: Path, address: str, name: str | None) -> x509.Certificate | None
         text = read_file(file, _LARGEST)
         certificate, key = x509.load_pem_x509_certificate(text), load_pem_private_key(text, None)
         names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    except (OSError, ValueError, TypeError, x509.ExtensionNotFound):
+    except (OSError, ValueError, TypeError, x509.ExtensionNotFound):  # whatever is wrong: a new one
         return None
     now = datetime.now(UTC)
     usable = (
@@ -125,6 +125,7 @@ def _make(address: str, name: str | None) -> tuple[x509.Certificate, bytes]:
     identifier = x509.SubjectKeyIdentifier.from_public_key(key.public_key())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Deniably")])
     now = datetime.now(UTC)
+    # A key on an elliptic curve signs handshakes, and encrypts nothing.
     usage = x509.KeyUsage(
         digital_signature=True, content_commitment=False, key_encipherment=False,
         data_encipherment=False, key_agreement=False, key_cert_sign=False, crl_sign=False,

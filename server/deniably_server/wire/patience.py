@@ -1,8 +1,8 @@
 """Closes connections whose clients are too slow, which defends against Slowloris attacks.
 
 uvicorn limits only how long a connection may be idle. This module adds one rule. Within the
-server's patience, in seconds, a client must send its whole header, then each 10 KB of its body.
-Of an answer it must have read 10 KB for each time of patience that has passed. Otherwise the
+server's patience, in seconds, a client must send its whole header, then each 10 KB of its body. Of
+an answer it must have read 10 KB for each time of patience that has passed. Otherwise the
 connection is closed. The time in which the server works on a request does not count. When all
 connections are taken, a new one replaces the oldest that waits for its client. A proxy in front
 does the same, but many authors serve a survey without one.
@@ -10,7 +10,8 @@ does the same, but many authors serve a survey without one.
 What a client has read is what its system acknowledged (TCP_INFO of Linux). It is counted from the
 beginning of an answer, and not between two looks: the client's system takes tens of kilobytes at
 once and then nothing until the program has read most of them, so a steady reader looks like one
-that stops and goes. A reader that keeps the promise has never had less acknowledged than that.
+that stops and goes. Counted from the beginning, a client that reads fast enough never has less
+acknowledged than the rule demands.
 """
 
 from __future__ import annotations
@@ -34,8 +35,9 @@ if TYPE_CHECKING:
     from uvicorn.server import ServerState
 
 WHOLE = "deniably.whole"
-"""Of the state in a request's scope: sends a ``EncodedAnswer``."""
+"""The key of ``scope["state"]`` with the coroutine function that sends an ``EncodedAnswer``."""
 BYTES = 10_000
+"""Bytes that a client has to send or read within the patience."""
 LARGEST_HEAD = 1 << 16
 """Bytes of a request's address and header fields; a browser's have less than 2 KB."""
 HIGH, LOW = 1 << 14, 1 << 12
@@ -72,12 +74,14 @@ class HeldConnection(Protocol):
         ...
 
     def look(self, now: float, seconds: float) -> None:
-        """Closes the connection if its client made too little progress in these ``seconds``."""
+        """Closes the connection if its client made too little progress for a patience of
+        ``seconds``. ``now`` is the event loop's time."""
         ...
 
 
 class Connections:
-    """The open connections of a process, from the oldest to the newest."""
+    """The open connections of a process, from the oldest to the newest: at most ``maximum``, each
+    with a patience of ``seconds``."""
 
     def __init__(self, seconds: float, maximum: int) -> None:
         self._seconds, self._most = seconds, maximum
@@ -91,8 +95,8 @@ class Connections:
         return MeasuredConnection(self, config, server_state, **options)
 
     def add(self, connection: HeldConnection) -> None:
-        """Registers an open connection. When all are taken, ends the oldest one that waits for its
-        client, or else this one."""
+        """Registers an open connection. Above the maximum, closes the oldest one that waits for its
+        client, or else the new one."""
         if len(self._open) >= self._most:
             slow = next((held for held in self._open if held.waits), None)
             (slow or connection).end()
@@ -171,17 +175,22 @@ class MeasuredConnection(HttpToolsProtocol):
         self.transport.abort()
 
     def look(self, now: float, seconds: float) -> None:
-        """Closes the connection if its client made too little progress in these ``seconds``."""
+        """Closes the connection if its client made too little progress for a patience of
+        ``seconds``. ``now`` is the event loop's time."""
         acknowledged, waiting, before = self._read(), self.waits, self._seen
         if (
             before is None
             or before.stage != self._stage
             or self._received - before.received >= BYTES
         ):
+            # Progress: something else is waited for, or a piece of the body has come. Time begins
+            # again.
             self._seen = _Seen(self._stage, self._received, acknowledged, 0.0, waiting, now)
             return
+        # Between two looks at which the server waited, it waited all the time, at worst.
         waited = before.waited + (now - before.at if waiting and before.waiting else 0.0)
         self._seen = before._replace(waited=waited, waiting=waiting, at=now)
+        # An answer that was read faster than it had to be leaves time for a pause.
         ahead = (
             0
             if self._in_head or self._in_body
@@ -259,14 +268,15 @@ class MeasuredConnection(HttpToolsProtocol):
         super().on_message_begin()
 
     def on_url(self, url: bytes) -> None:
-        """Counts a part of the request's address. Raises TooLong."""
+        """Counts a part of the request's address. Raises TooLong where the head is too large."""
         self._head += len(url)
         if self._head > LARGEST_HEAD:
             raise TooLong  # the parser stops, and calls ``send_400_response``
         super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Counts one header field. Ignores trailers, which follow a body. Raises TooLong."""
+        """Counts one field of the request's head. Ignores trailers, the fields after a body. Raises
+        TooLong where the head is too large."""
         if self._in_head:
             self._head += len(name) + len(value) + _AROUND
             if self._head > LARGEST_HEAD:
@@ -287,7 +297,8 @@ class MeasuredConnection(HttpToolsProtocol):
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        """Notes that the answer was handed over; further bytes of the body no longer count."""
+        """Notes that the answer was handed over; what still comes of the request's body no longer
+        counts."""
         self._in_body = False
         self._stage += 1
         super().on_response_complete()
@@ -321,5 +332,7 @@ async def _send_whole(cycle: RequestResponseCycle, answer: EncodedAnswer) -> Non
 
 
 def protocol(seconds: float, maximum: int) -> type[asyncio.Protocol]:
-    """Returns the protocol class for uvicorn: ``seconds`` of patience, at most ``maximum`` open."""
+    """Returns uvicorn's protocol class, which holds at most ``maximum`` connections and closes
+    those whose clients are too slow for a patience of ``seconds``."""
+    # uvicorn only calls its protocol class, so an object that makes connections will do.
     return cast("type[asyncio.Protocol]", Connections(seconds, maximum))

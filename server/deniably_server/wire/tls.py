@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 class Handshake(asyncio.Protocol):
-    """A connection during its TLS handshake; ``then`` takes it over afterwards."""
+    """A connection during its TLS handshake; ``then`` takes the connection over afterwards."""
 
     waits = True
-    """Whether it waits for its client, which it does all the time."""
+    """Whether the server waits for the client: always, during a handshake."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class Handshake(asyncio.Protocol):
         self._early, self._ended, self._lost, self._done = b"", False, False, False
 
     def end(self) -> None:
-        """Closes the connection at once."""
+        """Closes the connection at once, without a response."""
         self._connections.remove(self)
         self._transport.abort()
 
@@ -85,7 +85,7 @@ class Handshake(asyncio.Protocol):
                 self._transport, self, self._context, server_side=True,
                 ssl_handshake_timeout=self._seconds, ssl_shutdown_timeout=self._seconds,
             )  # fmt: skip
-        self._connections.remove(self)
+        self._connections.remove(self)  # before ``then`` is added: it is one connection, not two
         if secured is None or self._lost:
             self._transport.abort()
             return
@@ -99,7 +99,7 @@ class Handshake(asyncio.Protocol):
 
 
 class TlsConnections:
-    """Makes the connections of a server that speaks TLS, as uvicorn's protocol class."""
+    """The maker of a server's TLS connections, in the place of uvicorn's protocol class."""
 
     def __init__(self, connections: Connections, context: SSLContext, seconds: float) -> None:
         self._connections, self._context, self._seconds = connections, context, seconds
@@ -113,7 +113,7 @@ class TlsConnections:
 def secured(
     connections: type[asyncio.Protocol], context: SSLContext, seconds: float
 ) -> type[asyncio.Protocol]:
-    """Returns the protocol class of ``patience.protocol`` over TLS, with ``seconds`` for a
-    handshake."""
+    """Returns a protocol class whose connections begin with a TLS handshake of at most ``seconds``,
+    and go on as those of ``connections``, which ``patience.protocol`` returned."""
     tls_connections = TlsConnections(cast(Connections, connections), context, seconds)
     return cast("type[asyncio.Protocol]", tls_connections)

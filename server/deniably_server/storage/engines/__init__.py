@@ -1,2 +1,2 @@
-"""The databases, SQLite and PostgreSQL: connections, transactions, schemas. ``tables`` knows what
-the rows mean."""
+"""Speaks to the databases, SQLite and PostgreSQL: connections, transactions, schemas. ``tables``
+knows what the rows mean."""

@@ -1,6 +1,9 @@
-"""The tables of both databases. No table about reports has a column for a time, an address or an
-order. ``stratum`` is the number of a stratum (SPEC 4.6), 0 where the survey has none. ``shard`` is
-the number of the rows that one writer adds to (see ``tables.tallies``)."""
+"""The tables of both databases, as SQL.
+
+No table about reports has a column for a time, an address or an order. ``stratum`` is the number of
+a stratum (SPEC 4.6), 0 where the survey has none. ``shard`` is the number of the rows that one
+writer adds to (``tables.tallies``).
+"""
 
 TABLES = (
     """
@@ -186,8 +189,8 @@ DESIGNS = """
         PRIMARY KEY (positions, own, other)
     )
     """
-"""The best designs of means that checks of drafts asked for, by what they depend on. It names no
-survey and nobody."""
+"""The best designs of means that checks of drafts asked for, by what a design depends on. The table
+names no survey and nobody."""
 
 TRIALS = """
     CREATE TABLE trials (

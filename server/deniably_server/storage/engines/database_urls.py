@@ -26,7 +26,7 @@ def engine_at(address: str) -> Engine:
 
 
 def await_database(address: str, tell: Callable[[], object] = lambda: None) -> None:
-    """Wait up to a minute for the database to respond, as it may start later than this server.
+    """Waits up to a minute for the database to respond, as it may start later than this server.
 
     Calls ``tell`` once if it has to wait. A refusal also counts as a response.
     """

@@ -34,21 +34,22 @@ class Result(Protocol):
         ...
 
     def __iter__(self) -> Iterator[Any]:
-        """The rows that are left, one by one."""
+        """Yields the rows that are left."""
         ...
 
 
 class Connection(Protocol):
-    """One connection. Outside a transaction every statement commits by itself."""
+    """A connection to the database. Outside a transaction every statement commits by itself."""
 
     @property
     def shard(self) -> int:
-        """The number of the rows of tallies that this connection adds to; see ``claim_shard``."""
+        """The number of the rows of tallies that this connection adds to, as ``claim_shard`` chose
+        it."""
         ...
 
     @property
     def collisions(self) -> tuple[type[Exception], ...]:
-        """The exceptions of a transaction that ran into another one; it may be begun again."""
+        """The exceptions of a transaction that collided with another one; it may be begun again."""
         ...
 
     def execute(self, sql: str, parameters: Sequence[object] = (), /) -> Result:
@@ -62,7 +63,7 @@ class Connection(Protocol):
         """Insert rows by the database's fastest way."""
 
     def insert_new(self, rows: Sequence[ReportRow], /) -> list[int]:
-        """Insert the reports whose ids are not stored; returns the indices of the others.
+        """Inserts the reports whose ids are not stored yet; returns the indices of the other rows.
 
         Of rows with equal ids the first counts. The rows are written in their order.
         """
@@ -72,10 +73,11 @@ class Connection(Protocol):
         """Begin a transaction that rewrites closed surveys; only one runs at a time."""
 
     def rewrite(self, survey: str, /) -> None:
-        """Within that transaction, store a closed survey's rows in the order of their keys."""
+        """Stores a closed survey's rows again, in the order of their keys. Call it in a transaction
+        of ``begin_rewriting``."""
 
     def clean(self, surveys: Collection[str], /) -> None:
-        """Overwrite what ``rewrite`` and deletions left, in the tables and in the log.
+        """Overwrites what ``rewrite`` and deletions left of old rows, in the tables and in the log.
 
         Raises TimeoutError where another transaction still reads the old rows.
         """
@@ -89,25 +91,27 @@ class Connection(Protocol):
         ...
 
     def columns(self) -> list[tuple[str, str, str]]:
-        """Returns every column of every table: its table, its name, its type in capitals."""
+        """Returns (table, column, type in capitals) for every column of every table."""
         ...
 
     def problems(self) -> list[str]:
-        """Returns what the database's own checks find wrong, in sentences."""
+        """Returns what the database's own checks find wrong, in sentences; empty if all is well."""
         ...
 
     def only_read(self) -> None:
         """Make the connection read-only."""
 
     def each(self, sql: str, parameters: Sequence[object] = (), /) -> Iterator[DatabaseRow]:
-        """Within a transaction, yield the rows of a query, with few in memory at a time."""
+        """Yields the rows of a query, with few in memory at a time. Call it within a
+        transaction."""
         ...
 
     def begin_reading(self) -> None:
         """Begin a read-only transaction, whose statements all see one state."""
 
     def begin_writing(self) -> None:
-        """Begin a writing transaction; waits until no other one runs, of either kind."""
+        """Begins a writing transaction; waits until no other writing transaction runs, of either
+        kind."""
 
     def begin_adding(self) -> None:
         """Begin a transaction that adds reports or uses invitations.
@@ -117,15 +121,15 @@ class Connection(Protocol):
         """
 
     def claim_shard(self) -> None:
-        """Choose rows of tallies that no other connection adds to, for as long as this one lives.
+        """Chooses rows of tallies that no other connection adds to, for as long as this one lives.
 
-        Only speed depends on that: connections that share rows wait for each other, and the counts
-        are right.
+        Only speed depends on that: connections that share rows wait for each other, but no count is
+        lost.
         """
 
     def takes_turn(self, name: str, /, *, wait: bool) -> bool:
-        """Returns whether this transaction may renew the results of a survey, or edit a draft; one
-        does at a time.
+        """Returns whether this transaction has the turn for ``name``: to renew a survey's results,
+        or to edit a draft. One transaction at a time has it.
 
         The turn ends with the transaction, after its commit can be seen. With ``wait``, this waits
         for the turn instead of returning False.
@@ -143,7 +147,7 @@ class Connection(Protocol):
 
 
 class Engine(Protocol):
-    """A database: its address, how to connect, and the SQL that is its own."""
+    """A database: its address, how to connect, and the SQL that differs between databases."""
 
     @property
     def address(self) -> str:
@@ -152,31 +156,34 @@ class Engine(Protocol):
 
     @property
     def errors(self) -> tuple[type[Exception], ...]:
-        """The exceptions of its driver."""
+        """The exceptions of the database's driver."""
         ...
 
     @property
     def one_writer(self) -> bool:
-        """Whether even transactions that add reports run one at a time."""
+        """Whether transactions run one at a time even if they only add reports."""
         ...
 
     @property
     def steps(self) -> Sequence[Sequence[str]]:
-        """The statements that create its tables, by schema version; see ``schema``."""
+        """The SQL statements of each schema version, in order; together they create the tables."""
         ...
 
     def refuses(self, error: Exception, /) -> bool:
-        """Returns whether the cause is the disk, a lock or the network: a retry may succeed."""
+        """Returns whether the error is caused by the disk, a lock or the network: a retry may
+        succeed."""
         ...
 
     @property
     def answered(self) -> str:
-        """SQL that returns (stratum, question index, number of reports of survey ``?`` with it)."""
+        """SQL that returns (stratum, index of a question, number of reports that have this
+        question), counted from the stored reports of the survey ``?``."""
         ...
 
     @property
     def cells(self) -> str:
-        """SQL that returns (stratum, question index, cell, number of such reports of ``?``)."""
+        """SQL that returns (stratum, index of a question, cell, number of reports that name this
+        cell), counted from the stored reports of the survey ``?``."""
         ...
 
     def answers(self) -> bool:
@@ -188,18 +195,19 @@ class Engine(Protocol):
         ...
 
     def serving(self) -> AbstractContextManager[None]:
-        """Mark the database as in use by a server until the block ends; survives a fork.
+        """Returns a context that marks the database as in use by a server. The mark survives a
+        fork.
 
-        Raises Conflict while a migration copies it.
+        Raises Conflict while a migration copies the database.
         """
         ...
 
     def alone(self) -> AbstractContextManager[None]:
-        """Let no server start until the block ends.
+        """Returns a context in which no server can start on the database.
 
         Raises Conflict while a server uses the database, as a copy would miss its new reports.
         """
         ...
 
     def migrate(self) -> None:
-        """Bring the tables to the newest schema; safe when several processes start at once."""
+        """Brings the tables to the newest schema; safe when several processes start at once."""

@@ -1,9 +1,9 @@
-"""PostgreSQL as an engine, for servers on several machines that share their surveys.
+"""PostgreSQL, for servers on several machines that share their surveys.
 
 All writers hold one advisory lock for a transaction: those that add reports share it, so they do
 not wait for each other; all others (publishing, closing, repairs, moving the database) hold it
 alone. PostgreSQL releases it after the commit can be seen, and grants it in the order of arrival.
-So the rule is SQLite's: what a transaction reads of a survey stays true until it commits. A closing
+So, as with SQLite, what a transaction reads of a survey stays true until it commits. A closing
 waits for the reports that are being added, and no report follows it.
 
 Transactions that add reports meet only where both bring the same report. Then a unique index lets
@@ -37,7 +37,8 @@ _LEAVING_SECONDS = 5
 """How long PostgreSQL may still list a connection, and hold its locks, after its client went."""
 _AGAIN_SECONDS = 0.1
 _WRITERS = 0x64656E69
-"""The number of the advisory lock of writers."""
+"""The number of the advisory lock of writers: "deni" in ASCII, which no other program uses by
+chance."""
 _REWRITERS = _WRITERS + 1
 """The number of the advisory lock for rewriting closed surveys."""
 _SERVERS = _WRITERS + 2
@@ -45,9 +46,10 @@ _SERVERS = _WRITERS + 2
 _CLAIMED = _WRITERS + 3
 """The first number of the advisory locks of shards; the second is the shard's."""
 _TURNS = _WRITERS + 4
-"""The first number of the advisory locks of turns; the second is the hash of the survey's name."""
+"""The first number of the advisory locks of turns; the second is the hash of the name of the survey
+or draft."""
 SHARDS = 32
-"""How many writers have rows of tallies of their own; each more shares those of another."""
+"""How many writers have rows of tallies of their own; further ones share rows."""
 _NAME = "deniably"
 _KEPT = {
     "reports": "id",
@@ -56,7 +58,8 @@ _KEPT = {
     "answered": "stratum, question",
     "totals": "stratum",
 }
-"""The tables whose row positions reveal what came first or last, and the columns to sort by."""
+"""The tables in which the places of rows reveal what came first or last, and the columns to sort
+by."""
 _REPORT = ("id", "survey", "report", "stratum")
 _INSERT_NEW = (
     f"INSERT INTO reports ({', '.join(_REPORT)})"  # noqa: S608  # constants
@@ -66,7 +69,7 @@ _INSERT_NEW = (
 
 
 class Postgres:
-    """The database at ``address``, a URI such as postgresql://user@host/name."""
+    """The PostgreSQL database at ``address``, a URI such as postgresql://user@host/name."""
 
     errors = (psycopg.Error,)
     one_writer = False
@@ -87,12 +90,13 @@ class Postgres:
         self.address = address
 
     def refuses(self, error: Exception, /) -> bool:
-        """Returns whether the cause is the database's disk, a lock or the network."""
+        """Returns whether the error is caused by the database's disk, a lock or the network."""
         kinds = psycopg.OperationalError, psycopg.errors.ReadOnlySqlTransaction, TimeoutError
         return isinstance(error, kinds)
 
     def answers(self) -> bool:
-        """Returns whether a server responds that is not just starting, recovering or stopping.
+        """Returns whether the database server responds, and is not just starting, recovering or
+        stopping.
 
         Needs no password.
         """
@@ -103,21 +107,24 @@ class Postgres:
         return PGconn.ping(where.encode()) not in (Ping.REJECT, Ping.NO_RESPONSE)
 
     def connect(self) -> PostgresConnection:
-        """Open a connection whose commits are on disk when they return, whatever the default."""
+        """Opens a connection whose commits are on disk when they return, whatever the server's
+        default."""
         return PostgresConnection(
             psycopg.connect(
                 self.address,
-                autocommit=True,
+                autocommit=True,  # transactions are begun by statements, as with SQLite
                 application_name=_NAME,
                 client_encoding="utf8",
                 connect_timeout=_CONNECT_SECONDS,
+                # A commit is on disk before it is acknowledged; locks are waited for as in SQLite.
                 options="-c synchronous_commit=on -c lock_timeout=10s",
             )
         )
 
     @contextmanager
     def serving(self) -> Generator[None]:
-        """Hold the shared lock on a connection that does nothing else.
+        """Marks the database as in use by a server: holds a shared lock, on a connection that does
+        nothing else.
 
         Raises Conflict while the database is being moved.
         """
@@ -128,10 +135,10 @@ class Postgres:
 
     @contextmanager
     def alone(self) -> Generator[None]:
-        """Hold that lock exclusively. Raises Conflict while a server runs.
+        """Keeps servers from starting: holds the lock of ``serving`` exclusively.
 
-        A restart of PostgreSQL drops a server's lock, so the server's other connections count too;
-        those of one that has just stopped are waited for.
+        Raises Conflict while a server runs. A restart of PostgreSQL drops a server's lock, so the
+        server's other connections count, too; those of one that has just stopped are waited for.
         """
         with closing(self.connect()) as database:
             until = monotonic() + _LEAVING_SECONDS
@@ -142,7 +149,7 @@ class Postgres:
             yield
 
     def migrate(self) -> None:
-        """Bring the tables to the newest schema.
+        """Brings the tables to the newest schema.
 
         Raises NotSupportedError where the database's encoding is not UTF-8.
         """
@@ -178,7 +185,7 @@ class PostgresConnection:
         self.shard = 0
 
     def has(self, condition: str, parameters: Sequence[object] = ()) -> bool:
-        """Returns whether a query of a condition says true."""
+        """Returns whether an SQL condition is true."""
         return bool(self.execute(f"SELECT {condition}", parameters).fetchone()[0])
 
     def execute(self, sql: str, parameters: Sequence[object] = (), /) -> Result:
@@ -191,14 +198,15 @@ class PostgresConnection:
             cursor.executemany(_own(sql), rows)
 
     def fill(self, table: str, columns: Sequence[str], rows: Iterable[DatabaseRow], /) -> None:
-        """Insert rows by COPY."""
+        """Inserts rows by COPY, PostgreSQL's fastest way."""
         command = f"COPY {table} ({', '.join(columns)}) FROM STDIN".encode()
         with self._connection.cursor() as cursor, cursor.copy(command) as copy:
             for row in rows:
                 copy.write_row(row)
 
     def insert_new(self, rows: Sequence[ReportRow], /) -> list[int]:
-        """Insert the reports whose ids are not stored; returns the indices of the others."""
+        """Inserts the reports whose ids are not stored yet; returns the indices of the other
+        rows."""
         try:
             with self._connection.transaction():  # a savepoint, so that COPY alone is undone
                 self.fill("reports", _REPORT, rows)
@@ -219,16 +227,18 @@ class PostgresConnection:
         return others
 
     def begin_rewriting(self) -> None:
-        """Begin a rewrite. Writers go on, as they never touch a closed survey's rows."""
+        """Begins a transaction that rewrites closed surveys; waits for another one. Writers go on,
+        as they never touch a closed survey's rows."""
         self.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
         self.execute(f"SELECT pg_advisory_xact_lock({_REWRITERS})")
 
     def rewrite(self, survey: str, /) -> None:
-        """Delete a closed survey's rows and insert them in the order of their keys.
+        """Deletes a closed survey's rows and inserts them in the order of their keys.
 
         PostgreSQL stores rows in the order of arrival or of their last change, each with the number
         of its transaction.
         """
+        # Through a temporary table: an UPDATE would leave each row in the order of the last change.
         for table, key in _KEPT.items():  # constants, so safe to put into SQL
             kept = f"kept_{table}"
             self.execute(f"CREATE TEMPORARY TABLE {kept} (LIKE {table}) ON COMMIT DROP")
@@ -238,7 +248,8 @@ class PostgresConnection:
             self.execute(f"DROP TABLE {kept}")
 
     def clean(self, surveys: Collection[str], /) -> None:
-        """Vacuum the tables, again and again while a transaction still sees the old rows."""
+        """Vacuums the tables, again and again while a transaction still sees the rows from before a
+        rewrite. Raises TimeoutError if one does after ten seconds."""
         until = monotonic() + _BUSY_SECONDS
         self.execute(f"VACUUM {', '.join(_KEPT)}")
         while any(map(self._shown_before, surveys)):
@@ -260,7 +271,7 @@ class PostgresConnection:
         return row.fetchone() is not None
 
     def reveals_order(self, survey: str, /) -> bool:
-        """Returns whether reports come from several transactions.
+        """Returns whether a survey's reports come from several transactions.
 
         Each transaction inserts its rows in the order of their keys, so a single one reveals no
         order.
@@ -276,14 +287,15 @@ class PostgresConnection:
         return [str(name) for (name,) in rows]
 
     def columns(self) -> list[tuple[str, str, str]]:
-        """Returns every column of every table."""
+        """Returns (table, column, type in capitals) for every column of every table."""
         return self.execute(
             "SELECT table_name, column_name, upper(data_type) FROM information_schema.columns"
             " WHERE table_schema = current_schema()"
         ).fetchall()
 
     def problems(self) -> list[str]:
-        """Constraints that are not enforced. PostgreSQL checks its files itself."""
+        """Returns a sentence for each constraint that is not enforced. PostgreSQL checks its files
+        itself."""
         rows = self.execute("SELECT conname FROM pg_constraint WHERE NOT convalidated")
         return [f"the constraint {name} is not enforced" for (name,) in rows]
 
@@ -292,30 +304,32 @@ class PostgresConnection:
         self.execute("SET default_transaction_read_only = on")
 
     def each(self, sql: str, parameters: Sequence[object] = (), /) -> Iterator[DatabaseRow]:
-        """Yield the rows of a query, from a cursor on the server."""
+        """Yields the rows of a query, few at a time, from a cursor on the server."""
         with self._connection.cursor("each") as rows:
             rows.itersize = _AT_ONCE
             yield from rows.execute(_own(sql), parameters or None)
 
     def begin_reading(self) -> None:
-        """Begin a read-only transaction, whose statements all see one state."""
+        """Begins a read-only transaction, whose statements all see one state of the database."""
         self.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
     def begin_writing(self) -> None:
-        """Begin as the database's one writer; waits until no other one writes."""
+        """Begins a transaction as the database's one writer; waits until no other one writes."""
         # READ COMMITTED: the snapshot of REPEATABLE READ would be from before the wait.
         self.execute(
             f"BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock({_WRITERS})"
         )
 
     def begin_adding(self) -> None:
-        """Begin beside others that add reports; waits for a writer that wants to be alone."""
+        """Begins a transaction that adds reports, beside others that do; waits for one that writes
+        alone."""
         self.execute(
             f"BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock_shared({_WRITERS})"
         )
 
     def claim_shard(self) -> None:
-        """Lock the first shard that is free, for this session; where none is, share any."""
+        """Locks the first shard (rows of tallies) that no other connection has, until this one
+        closes; shares one where all are taken."""
         for number in range(SHARDS):
             if self.has(f"pg_try_advisory_lock({_CLAIMED}, ?)", [number]):
                 self.shard = number
@@ -324,7 +338,8 @@ class PostgresConnection:
         self.shard = self._connection.info.backend_pid % SHARDS
 
     def takes_turn(self, name: str, /, *, wait: bool) -> bool:
-        """Lock the turn until the transaction ends."""
+        """Locks the turn for ``name`` until the transaction ends; returns False where another
+        transaction has it, unless it should ``wait``."""
         lock = "pg_advisory_xact_lock" if wait else "pg_try_advisory_xact_lock"
         sql = f"SELECT {lock}({_TURNS}, hashtext(?))"  # constants
         # The waiting lock returns void, not true.

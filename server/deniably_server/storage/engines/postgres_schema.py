@@ -91,4 +91,5 @@ STEPS = (
         """,
     ),
 )
-"""The statements of each step; see ``schema``. Never change a released step; add a new one."""
+"""The SQL statements of each schema version (``schema_migration``). Never change a released one;
+add a new one."""

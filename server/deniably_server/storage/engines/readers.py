@@ -1,4 +1,4 @@
-"""A pool of read-only connections, so that long reads do not delay short ones."""
+"""Keeps a pool of read-only connections, so that long reads do not delay short ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST = 8
 
 
 class Readers:
-    """The read-only connections of a process, opened when first needed and then kept."""
+    """A pool of read-only connections for a process, opened when first needed and then kept."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -24,7 +24,8 @@ class Readers:
 
     @contextmanager
     def reading(self) -> Generator[Connection]:
-        """A connection for this block alone. Never nest blocks: that can deadlock."""
+        """Returns a context with a connection for its block alone. Never nest such blocks: that can
+        deadlock."""
         with self._places:  # before the lock, which a reader that leaves needs
             with self._lock:
                 age, reader = self._age, self._free.pop() if self._free else None

@@ -17,10 +17,10 @@ Steps = Sequence[Sequence[str]]
 
 
 def migrate(database: Connection, steps: Steps) -> None:
-    """Make the missing steps; safe when several processes start at once.
+    """Runs the missing steps; safe when several processes start at once.
 
     Raises Newer where the database has steps that this version does not know, and Unreleased where
-    its steps had other statements.
+    a step that was run had other statements than this version's.
     """
     if not _missing(database, steps):  # then do not wait for the writers' lock
         return

@@ -48,7 +48,7 @@ _INSERT_NEW = (
 
 
 class Sqlite:
-    """The database in the file at ``address``, which is created if missing."""
+    """The SQLite database in the file at ``address``, which is created if missing."""
 
     errors = (sqlite3.Error,)
     one_writer = True
@@ -67,30 +67,33 @@ class Sqlite:
         self.address = address
 
     def refuses(self, error: Exception, /) -> bool:
-        """Returns whether the cause is the disk or a lock."""
+        """Returns whether the error is caused by the disk or a lock."""
         code: int = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
         return isinstance(error, OSError) or code & _PRIMARY in _REFUSALS
 
     def answers(self) -> bool:
-        """True: a file needs no server."""
+        """Returns True: a file needs no server that may be down."""
         return True
 
     def connect(self) -> SqliteConnection:
-        """Open a connection that any thread may use, one at a time."""
+        """Opens a connection that any thread may use, one thread at a time."""
         return connect(self.address)
 
     @contextmanager
     def serving(self) -> Generator[None]:
-        """Hold a shared lock on a file beside the database; SQLite uses locks on the database.
+        """Marks the database as in use by a server: holds a shared lock on a file beside it, as
+        SQLite itself locks the database.
 
-        The lock ends with the last process that holds it, even if that one is killed.
+        The lock ends with the last process that holds it, even if that one is killed. Raises
+        Conflict while the database is being moved.
         """
         with self._locked(shared=True, otherwise=MOVED):
             yield
 
     @contextmanager
     def alone(self) -> Generator[None]:
-        """Hold that lock exclusively."""
+        """Keeps servers from starting: holds the lock of ``serving`` exclusively. Raises Conflict
+        while a server runs."""
         with self._locked(shared=False, otherwise=SERVED):
             yield
 
@@ -107,13 +110,13 @@ class Sqlite:
             yield
 
     def migrate(self) -> None:
-        """Bring the file to the newest schema."""
+        """Brings the file's tables to the newest schema."""
         with closing(self.connect()) as database:
             migrate(database, self.steps)
 
 
 class SqliteConnection(sqlite3.Connection):
-    """A connection on which transactions begin explicitly.
+    """A connection to an SQLite file on which transactions begin explicitly.
 
     So two processes never discover at commit time that both were writing.
     """
@@ -127,7 +130,8 @@ class SqliteConnection(sqlite3.Connection):
         self.executemany(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", rows)  # noqa: S608
 
     def insert_new(self, rows: Sequence[ReportRow], /) -> list[int]:
-        """Insert the reports whose ids are not stored; returns the indices of the others."""
+        """Inserts the reports whose ids are not stored yet; returns the indices of the other
+        rows."""
         before: list[int] = []
 
         def noting() -> Iterator[ReportRow]:
@@ -135,6 +139,8 @@ class SqliteConnection(sqlite3.Connection):
                 before.append(self.total_changes)  # with the insert of the row before
                 yield row
 
+        # ``executemany`` tells only how many rows were inserted; the running number of changes,
+        # read before each row, tells which.
         inserted = self.executemany(_INSERT_NEW, noting()).rowcount
         if inserted == len(rows):
             return []
@@ -142,19 +148,19 @@ class SqliteConnection(sqlite3.Connection):
         return [index for index, (old, new) in enumerate(steps) if old == new]
 
     def begin_rewriting(self) -> None:
-        """Begin as any writer does."""
+        """Begins a transaction as any writer does; SQLite has one writer at a time."""
         self.begin_writing()
 
     def rewrite(self, survey: str, /) -> None:
         """Does nothing: SQLite's tables keep rows in the order of their keys."""
 
     def clean(self, surveys: Collection[str], /) -> None:
-        """Rewrite the whole file and empty its log.
+        """Rewrites the whole file and empties its log, as bytes within a page lie in the order in
+        which they came, and the log holds old pages.
 
-        Bytes within a page lie in the order they arrived, and the log holds old pages. The rewrite
-        blocks other writers for about a second for each 60 MB. SQLite's temporary copy is an
-        unnamed file in the database's folder, which vanishes with the process; in memory it would
-        need as much room as the file.
+        Other writers wait about a second for each 60 MB. SQLite's temporary copy is an unnamed file
+        in the database's folder, which vanishes with the process; in memory it would need as much
+        room as the file. Raises TimeoutError where another connection still reads the old pages.
         """
         folder = str(self._file().resolve().parent).replace("'", "''")
         self.execute(f"PRAGMA temp_store_directory = '{folder}'")
@@ -180,7 +186,8 @@ class SqliteConnection(sqlite3.Connection):
         return Path(path)
 
     def reveals_order(self, survey: str, /) -> bool:
-        """Returns whether any page holds its bytes in another order than that of the keys."""
+        """Returns whether any page of the file holds a survey's reports in another order than that
+        of their keys."""
         rows = self.execute("SELECT id FROM reports WHERE survey = ?", [survey])
         known = {key for (key,) in rows}
         return not all(map(in_key_order, report_pages(self._file(), known)))
@@ -192,7 +199,7 @@ class SqliteConnection(sqlite3.Connection):
         return [str(name) for (name,) in rows]
 
     def columns(self) -> list[tuple[str, str, str]]:
-        """Returns every column of every table."""
+        """Returns (table, column, type in capitals) for every column of every table."""
         return [
             (table.name, str(name), str(kind).upper())
             for table in _inspected(self).tables
@@ -200,8 +207,8 @@ class SqliteConnection(sqlite3.Connection):
         ]
 
     def problems(self) -> list[str]:
-        """Damaged pages and indices, rows whose foreign key refers to no row, and tables and
-        triggers that are not as the schema makes them."""
+        """Returns sentences about damaged pages and indices, about rows whose foreign key refers to
+        no row, and about tables and triggers that are not as the schema makes them."""
         problems = [f"the file: {row[0]}" for row in self.execute("PRAGMA integrity_check")]
         problems += [
             f"a row of {row[0]} refers to nothing"
@@ -232,19 +239,19 @@ class SqliteConnection(sqlite3.Connection):
         self.execute("BEGIN")
 
     def begin_writing(self) -> None:
-        """Begin as the file's one writer; waits until no other one writes."""
+        """Begins a transaction as the file's one writer; waits until no other one writes."""
         # Begun plainly, a transaction that has read cannot wait to write: SQLite answers BUSY.
         self.execute("BEGIN IMMEDIATE")
 
     def begin_adding(self) -> None:
-        """Begin as any writer does."""
+        """Begins a transaction as any writer does; SQLite has one writer at a time."""
         self.begin_writing()
 
     def claim_shard(self) -> None:
         """Does nothing: there is one writer, so one shard is enough."""
 
     def takes_turn(self, name: str, /, *, wait: bool) -> bool:
-        """True: it is the one writer's turn."""
+        """Returns True: SQLite's one writer always has the turn."""
         return True
 
 
@@ -269,8 +276,8 @@ def connect(path: str) -> SqliteConnection:
     connection = sqlite3.connect(
         path,
         timeout=_BUSY_SECONDS,
-        isolation_level=None,
-        check_same_thread=False,
+        isolation_level=None,  # transactions are begun by statements
+        check_same_thread=False,  # a pool of readers hands connections from thread to thread
         factory=SqliteConnection,
     )
     try:

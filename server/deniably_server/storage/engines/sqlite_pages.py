@@ -10,15 +10,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+# Kinds of pages of index b-trees, in which tables WITHOUT ROWID are stored.
 _LEAF, _INTERIOR = 0x0A, 0x02
-_SIZE_AT = 16
-_FIRST_HEADER = 100
-_ID = 16
+_SIZE_AT = 16  # of the page size, in the file's header
+_FIRST_HEADER = 100  # bytes of that header, with which the first page begins
+_ID = 16  # bytes of a report's id
 
 
 @dataclass(frozen=True)
 class ReportPage:
-    """The ids of the reports on a page, in the order of their bytes: last written, first listed."""
+    """The ids of the reports on a page, in the order of their bytes: SQLite fills pages from the
+    end, so the last one written comes first."""
 
     number: int
     ids: tuple[bytes, ...]
@@ -66,11 +68,12 @@ def _varint(page: bytes, at: int) -> tuple[int, int]:
 
 
 def in_key_order(page: ReportPage) -> bool:
-    """Returns whether a page's rows were written in the order of their keys, hiding arrival order.
+    """Returns whether a page's rows were written in the order of their keys, which hides the order
+    in which reports came.
 
-    SQLite fills a page from its end, so keys written in order fall. Rows of different lengths make
-    a key rise in up to a quarter of the places (simulated with rows of up to 3,000 bytes). In the
-    order of arrival, keys rise in half of the places.
+    SQLite fills a page from its end, so keys that were written in order fall. Rows of different
+    lengths make a key rise in up to a quarter of the places (simulated with rows of up to 3,000
+    bytes). In the order of arrival, keys rise in half of the places.
     """
     following = zip(page.ids, [*page.ids[1:], *page.ids[:1]], strict=True)
     return sum(key < next_key for key, next_key in following) <= max(2, len(page.ids) / 4)

@@ -19,10 +19,11 @@ _DAMAGE = (LookupError, TypeError, ValueError)
 
 @dataclass(frozen=True)
 class Finding:
-    """One problem, in a sentence, and what ``repair`` needs to mend it.
+    """One problem, in a sentence, and what ``repair`` needs to solve it.
 
-    ``survey`` has wrong tallies, which can be counted again from its reports. ``needs_rewrite`` is
-    a closed survey whose order was not erased. Where both are None, only a backup helps.
+    ``survey`` names a survey whose tallies are wrong, and can be counted again from its reports.
+    ``needs_rewrite`` names a closed survey whose order of reports was not erased. Where both are
+    None, only a backup helps.
     """
 
     what: str
@@ -31,7 +32,7 @@ class Finding:
 
 
 def examine(store: Store) -> list[Finding]:
-    """Find every problem. Reads all reports; the server may run meanwhile.
+    """Returns every problem of a database. Reads all reports; the server may run meanwhile.
 
     Each survey is read in one transaction, so reports that arrive meanwhile cause no finding.
     """
@@ -50,7 +51,8 @@ def examine(store: Store) -> list[Finding]:
 
 
 def repair(store: Store, findings: list[Finding]) -> list[str]:
-    """Count wrong tallies again and finish closings. Returns what was done, in sentences."""
+    """Counts wrong tallies again and rewrites what still shows an order. Returns what was done, in
+    sentences."""
     wrong = sorted({finding.survey for finding in findings if finding.survey is not None})
     marked = sorted({each.needs_rewrite for each in findings if each.needs_rewrite is not None})
     for name in wrong:

@@ -36,10 +36,11 @@ merged, as the writers that they belong to stay behind."""
 
 
 def move(source: Engine, target: Engine) -> int:
-    """Copy everything in ``source`` into ``target``, in one transaction.
+    """Copies everything in ``source`` into ``target``, in one transaction; returns the number of
+    reports.
 
-    Returns the number of reports. Brings both databases to the newest schema; the source's data
-    stay unchanged. Raises Conflict where the target has surveys already.
+    Brings both databases to the newest schema; the source's data stay unchanged. Raises Conflict
+    where the target has surveys already.
     """
     source.migrate()
     target.migrate()
@@ -48,6 +49,7 @@ def move(source: Engine, target: Engine) -> int:
         taker.begin_writing()
         if taker.execute("SELECT 1 FROM surveys").fetchone():
             raise Conflict("there are surveys in the target already; move into an empty database")
+        # A server that was started on the empty target may have stored keys and tokens of its own.
         taker.execute("DELETE FROM settings")
         taker.execute("DELETE FROM tokens")
         for table, columns in TABLES.items():

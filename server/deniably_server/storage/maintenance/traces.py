@@ -41,6 +41,7 @@ _KINDS = {
         + rb"|[0-3][0-9]/" + _MONTH + rb"/[12][0-9]{3}:" + _CLOCK
         + rb"|[0-3][0-9] " + _MONTH + rb" [12][0-9]{3} " + _CLOCK
         + rb"|" + _MONTH + rb" [ 0-3][0-9] " + _CLOCK
+        # Unix times from 2020 to 2033, in seconds, milli-, micro- or nanoseconds.
         + rb"|(?<![0-9.])1[6-9][0-9]{8}(?:[0-9]{3}){0,3}(?![0-9])"
     ),
 }  # fmt: skip
@@ -68,7 +69,8 @@ class Trace:
 
 
 def traces(store: Store) -> list[Trace]:
-    """Returns the traces of people in the database and its log."""
+    """Returns the traces of people in the database and its log: in the raw files of SQLite, in the
+    columns and their values, and in the order of rows on the disk."""
     own = _own_files(store)
     seen = [trace for file in own for trace in in_file(file)]
     with closing(store.engine.connect()) as database:
@@ -89,6 +91,7 @@ def in_file(file: Path) -> list[Trace]:
     counts = dict.fromkeys(_KINDS, 0)
     for text, fresh in _chunks(file):
         for kind, pattern in _KINDS.items():
+            # A match that ends in what was repeated was counted with the chunk before.
             counts[kind] += sum(match.end() > fresh for match in _matches(pattern, text))
     return [Trace(str(file), f"{count:,} {kind}") for kind, count in counts.items() if count]
 

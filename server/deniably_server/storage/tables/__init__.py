@@ -1,2 +1,2 @@
-"""One module for each table: functions that run SQL for both databases, within a transaction that
-the caller has begun."""
+"""Runs SQL for both databases: one module for each table, whose functions work within a transaction
+that the caller has begun."""

@@ -17,7 +17,7 @@ What = Literal["founded", "signed in", "published", "closed"]
 
 @dataclass(frozen=True)
 class Doer:
-    """Who does something: the ids of a group, and of the token of its member."""
+    """Who did something: the ids of a group, and of its member's token."""
 
     team: str
     token: str
@@ -25,8 +25,8 @@ class Doer:
 
 @dataclass(frozen=True)
 class Deed:
-    """Something that a group did: the ``day``, such as 2026-11-21, and the survey as ``object``, or
-    an empty text."""
+    """Something that a group did on a ``day``, such as 2026-11-21; ``object`` is the survey that it
+    was done to, or empty."""
 
     day: str
     what: str
@@ -34,7 +34,8 @@ class Deed:
 
 
 def enter_deed(database: Connection, doer: Doer, what: What, survey: str = "") -> None:
-    """Store that a member of a group did something today. The caller writes alone."""
+    """Stores that a member of a group did something today. Call it in a transaction that writes
+    alone, as it numbers the rows."""
     row = [day_in(0), doer.team, doer.token, what, survey]
     database.execute(
         "INSERT INTO deeds (number, day, team, token, what, object)"

@@ -13,7 +13,8 @@ MOST_DESIGNS = 2_000
 
 
 def find_design(database: Connection, positions: int, own: int, other: int) -> str | None:
-    """Returns the design's mechanism; None if it is not stored."""
+    """Returns the best mechanism for a mean of ``positions`` positions with the weights ``own`` and
+    ``other``, as JSON; None if it is not stored."""
     sql = "SELECT mechanism FROM designs WHERE positions = ? AND own = ? AND other = ?"
     row = database.execute(sql, [positions, own, other]).fetchone()
     return None if row is None else str(row[0])
@@ -22,7 +23,8 @@ def find_design(database: Connection, positions: int, own: int, other: int) -> s
 def enter_design(
     database: Connection, positions: int, own: int, other: int, mechanism: str
 ) -> None:
-    """Store a design that is not stored yet. A full table is emptied first."""
+    """Stores the best mechanism for a mean, as JSON, if none is stored for these parameters. A full
+    table is emptied first."""
     (count,) = database.execute("SELECT count(*) FROM designs").fetchone()
     if count >= MOST_DESIGNS:
         database.execute("DELETE FROM designs")

@@ -1,4 +1,5 @@
-"""Drafts of surveys, with their newest revisions: an edit names the one that it was made from."""
+"""The tables of drafts of surveys and of their newest revisions. An edit names the revision that it
+was made from."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ _NEWEST = (
 
 
 def enter_draft(database: Connection, draft: str, team: str, edit: str, document: str) -> None:
-    """Store a new draft, as revision 1."""
+    """Stores a new draft of a team, as revision 1; ``edit`` is the random id of the edit that makes
+    it."""
     database.execute(
         "INSERT INTO drafts (id, team, revision, day, gone) VALUES (?, ?, 1, ?, '')",
         [draft, team, day_in(0)],
@@ -69,16 +71,19 @@ def find_version(database: Connection, draft: str, revision: int) -> str | None:
 
 
 def revision_of_edit(database: Connection, draft: str, edit: str) -> int | None:
-    """Returns the revision that an edit made; None if it was not made, or long ago."""
+    """Returns the revision that the edit with this id made; None if it made none, or its revision
+    is no longer kept."""
     sql = "SELECT revision FROM draft_versions WHERE draft = ? AND edit = ?"
     row = database.execute(sql, [draft, edit]).fetchone()
     return None if row is None else int(row[0])
 
 
 def add_version(database: Connection, draft: StoredDraft, edit: str, document: str) -> StoredDraft:
-    """Store the next revision of a draft, and forget the oldest ones; returns the newest."""
+    """Stores the next revision of a draft, made by ``edit``, and deletes the oldest ones; returns
+    the new one."""
     revision = draft.revision + 1
     _enter_version(database, draft.id, revision, edit, document)
+    # At least two, so that a page that is one edit behind can be merged.
     kept = max(2, min(MOST_VERSIONS, _BYTES // max(len(document.encode()), 1)))
     database.execute(
         "DELETE FROM draft_versions WHERE draft = ? AND revision <= ?", [draft.id, revision - kept]
@@ -91,7 +96,7 @@ def add_version(database: Connection, draft: StoredDraft, edit: str, document: s
 
 
 def mark_gone(database: Connection, draft: str, *, gone: bool) -> None:
-    """Delete a draft for now, or bring it back."""
+    """Marks a draft as deleted today, or brings it back if not ``gone``."""
     database.execute("UPDATE drafts SET gone = ? WHERE id = ?", [day_in(0) if gone else "", draft])
 
 
@@ -106,6 +111,7 @@ def purge_drafts(database: Connection) -> None:
     """Delete the drafts for good that were deleted more than ``KEPT_DAYS`` days ago."""
     old = "gone <> '' AND gone < ?"
     for sql in (
+        # The drafts themselves come last, as the other statements look them up.
         f"DELETE FROM trials WHERE draft IN (SELECT id FROM drafts WHERE {old})",  # noqa: S608
         f"DELETE FROM draft_versions WHERE draft IN (SELECT id FROM drafts WHERE {old})",  # noqa: S608
         f"DELETE FROM drafts WHERE {old}",  # noqa: S608

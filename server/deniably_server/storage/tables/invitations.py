@@ -42,7 +42,8 @@ def find_key(database: Connection, survey: str) -> PrivateKey | None:
 def enter_invitations(
     database: Connection, survey: str, secret: bytes, codes: Iterable[str], stratum: int
 ) -> None:
-    """Store new invitations for a stratum; ``secret`` is the key of their hashes."""
+    """Stores new invitations for a stratum; ``secret`` is the key with which their codes are
+    hashed."""
     hashes = sorted(_hash(secret, survey, code) for code in codes)  # hides the codes' order
     rows = [(each, survey, _UNUSED, stratum) for each in hashes]
     database.fill("invitations", ("hash", "survey", "blinded", "stratum"), rows)
@@ -55,7 +56,7 @@ def enter_invitations(
 
 
 def is_spent(database: Connection, survey: str, secret: bytes, code: str, blinded: bytes) -> bool:
-    """Returns whether an invitation was used already for this blinded message.
+    """Returns whether an invitation was used already for this very blinded message.
 
     Raises Uninvited for an unknown code, Used where the code was used for another message.
     """
@@ -69,7 +70,11 @@ def is_spent(database: Connection, survey: str, secret: bytes, code: str, blinde
 
 
 def spend(database: Connection, survey: str, secret: bytes, code: str, blinded: bytes) -> None:
-    """Mark an invitation as used for a blinded message. Raises what ``is_spent`` raises."""
+    """Marks an invitation as used for a blinded message; does nothing if it was used for this
+    message already.
+
+    Raises Uninvited for an unknown code, Used where the code was used for another message.
+    """
     name, seen = _hash(secret, survey, code), hashlib.sha256(blinded).digest()
     # One statement: of two servers that are asked at once, the database lets one of them pass.
     done = database.execute(
@@ -82,7 +87,7 @@ def spend(database: Connection, survey: str, secret: bytes, code: str, blinded: 
 def revoke_invitations(
     database: Connection, survey: str, secret: bytes, codes: Sequence[str]
 ) -> int:
-    """Delete unused invitations; returns how many."""
+    """Deletes those invitations among ``codes`` that are unused; returns how many."""
     sql = "DELETE FROM invitations WHERE hash = ? AND blinded = ? RETURNING stratum"
     hashes = [_hash(secret, survey, code) for code in codes]
     taken = Counter(
@@ -94,13 +99,14 @@ def revoke_invitations(
 
 
 def issued(database: Connection, survey: str) -> dict[int, int]:
-    """Returns how many invitations are issued and not revoked, by stratum, as counted before."""
+    """Returns {number of a stratum: invitations issued and not revoked}, from a count that is
+    kept."""
     sql = "SELECT stratum, invitations FROM issued WHERE survey = ?"
     return dict(database.execute(sql, [survey]).fetchall())
 
 
 def count_invitations(database: Connection, survey: str) -> InvitationCounts:
-    """Count a survey's invitations, all and used."""
+    """Returns the numbers of a survey's invitations, by counting their rows."""
     sql = "SELECT count(*), coalesce(sum(CASE WHEN blinded = ? THEN 0 ELSE 1 END), 0)"
     row = database.execute(f"{sql} FROM invitations WHERE survey = ?", [_UNUSED, survey]).fetchone()
     return InvitationCounts(int(row[0]), int(row[1]))

@@ -38,7 +38,7 @@ def register_room(database: Connection) -> float:
 
 
 def enter_owner(database: Connection, survey: str, token: str, size: int, quotas: Quotas) -> None:
-    """Record that a token published a survey, whose register entry takes ``size`` bytes.
+    """Records that a token published a survey, whose register entry takes ``size`` bytes.
 
     Raises Quota where that exceeds the token's quotas or the register's limit.
     """
@@ -77,6 +77,6 @@ def check_quotas(database: Connection, token: str, size: int, quotas: Quotas) ->
 
 
 def owner_of(database: Connection, survey: str) -> str | None:
-    """Returns the id of the token that published a survey; None if it is unknown."""
+    """Returns the id of the token that published a survey; None if it was published without one."""
     row = database.execute("SELECT token FROM owners WHERE survey = ?", [survey]).fetchone()
     return None if row is None else str(row[0])

@@ -16,7 +16,8 @@ from deniably_server.storage.engines.engine import Connection
 
 
 class ListedSurvey(NamedTuple):
-    """The facts about a survey that lists show."""
+    """The facts about a survey that lists show. ``questions`` is their number, and ``epsilon`` the
+    privacy loss of all answers of one person, as decimal text."""
 
     name: str
     state: str
@@ -54,7 +55,8 @@ _listed = msgspec.json.Decoder(_Listed).decode
 def enter_published(
     database: Connection, survey: Survey, signature: Signature, key: str | None
 ) -> None:
-    """Append the entry of a publication. ``key`` is the public key of the survey's invitations."""
+    """Appends the entry of a publication. ``key`` is the public key of the survey's invitations;
+    None if it needs none."""
     at = last(database)
     _append(database, published_entry(survey, signature, today(), at.count + 1, at.head, key))
 
@@ -67,11 +69,12 @@ def author_of(database: Connection, name: str) -> str:
 
 
 def published_by(database: Connection, author: str) -> list[RegisterEntry]:
-    """Returns the entries of an author's publications, in their order."""
+    """Returns the register's entries of what an author published, in the order of publication."""
     rows = database.execute(
         "SELECT entry FROM register WHERE event = 'published' AND entry LIKE ? ORDER BY number",
         [f'%"author":"{author}"%'],
     )
+    # LIKE may find too many, because a text of the entry could contain the same characters.
     entries = [json.loads(entry) for (entry,) in rows]
     return [entry for entry in entries if entry["author"] == author]
 
@@ -103,13 +106,13 @@ def enter_closed(database: Connection, name: str) -> None:
 
 
 def entries(database: Connection, after: int) -> list[str]:
-    """Returns the canonical JSON of the entries from number ``after + 1`` on."""
+    """Returns the canonical JSON of the register's entries from number ``after + 1`` on."""
     rows = database.execute("SELECT entry FROM register WHERE number > ? ORDER BY number", [after])
     return [text for (text,) in rows]
 
 
 def last(database: Connection) -> ChainHead:
-    """Returns the number of entries, and the hash of the last."""
+    """Returns the number of entries in the register, and the hash of the last one."""
     row = database.execute(
         "SELECT number, hash FROM register ORDER BY number DESC LIMIT 1"
     ).fetchone()
@@ -117,8 +120,8 @@ def last(database: Connection) -> ChainHead:
 
 
 def hashes_after(database: Connection, number: int) -> list[tuple[str, str | None]]:
-    """The hash of each entry after this number, with the name of the survey that it publishes; None
-    for other entries."""
+    """Returns (hash, survey) for each entry after this number: the name of the survey that the
+    entry publishes, or None if it publishes none."""
     rows = database.execute(
         "SELECT hash, event, survey FROM register WHERE number > ? ORDER BY number", [number]
     )
@@ -126,13 +129,14 @@ def hashes_after(database: Connection, number: int) -> list[tuple[str, str | Non
 
 
 def day_of(database: Connection, number: int) -> str | None:
-    """The day of an entry; None where there is no such entry."""
+    """Returns the date of an entry, such as 2026-11-21; None where there is no such entry."""
     row = database.execute("SELECT entry FROM register WHERE number = ?", [number]).fetchone()
     return str(json.loads(row[0])["day"]) if row else None
 
 
 def publication(database: Connection, name: str) -> RegisterEntry | None:
-    """The entry of a survey's publication; None where there is no such survey."""
+    """Returns the register's entry of a survey's publication; None where there is no such
+    survey."""
     sql = "SELECT entry FROM register WHERE survey = ? AND event = 'published'"
     row = database.execute(sql, [name]).fetchone()
     return json.loads(row[0]) if row else None
@@ -145,7 +149,7 @@ _LISTED_SURVEYS = (
 
 
 def listed_surveys(database: Connection, start: int, count: int) -> list[ListedSurvey]:
-    """``count`` surveys from number ``start`` on, in alphabetical order."""
+    """Returns ``count`` surveys in alphabetical order, from number ``start`` on."""
     order = " ORDER BY surveys.name LIMIT ? OFFSET ?"
     return [_card(*row) for row in database.execute(_LISTED_SURVEYS + order, [count, start])]
 
@@ -162,7 +166,7 @@ def _card(name: str, state: str, definition: str, entry: str) -> ListedSurvey:
 
 
 def register_page(database: Connection, start: int, count: int) -> RegisterPage:
-    """``count`` surveys from number ``start`` on, the newest first."""
+    """Returns ``count`` surveys of the register from number ``start`` on, the newest first."""
     published = database.execute(
         "SELECT survey, entry FROM register WHERE event = 'published'"
         " ORDER BY number DESC LIMIT ? OFFSET ?",

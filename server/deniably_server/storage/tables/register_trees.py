@@ -1,4 +1,5 @@
-"""The trees over the register, kept in memory: a listing costs no more for a longer register."""
+"""Keeps the hash trees over the register in memory, so that a listing costs no more for a longer
+register."""
 
 from __future__ import annotations
 
@@ -16,10 +17,11 @@ from deniably_server.storage.tables.register import day_of, hashes_after, public
 
 
 class RegisterTrees:
-    """The trees of one database. Each process has its own, and adds what others have entered.
+    """The hash trees over the register of one database. Each process has its own, and adds what
+    others have entered.
 
-    At the first use all hashes are read: some 20 microseconds an entry. Threads may share it.
-    ``key`` returns the server's key, which signs a head once.
+    At the first use all hashes are read: some 20 microseconds an entry. Threads may share an
+    instance. ``key`` returns the server's key, which signs each head of the register once.
     """
 
     def __init__(self, key: Callable[[], Key]) -> None:
@@ -30,7 +32,8 @@ class RegisterTrees:
         self._signed: SignedHead | None = None
 
     def listing(self, database: Connection, name: str) -> Listing | None:
-        """The listing of a survey; None where none of this name is published."""
+        """Returns a survey's listing: its register entry with proofs that it is in the register;
+        None where no survey of this name is published."""
         entry = publication(database, name)
         if entry is None:
             return None
@@ -41,12 +44,13 @@ class RegisterTrees:
             return make_listing(self._trees, self._signed, entry)
 
     def head(self, database: Connection) -> Head:
-        """The head of the register as it is now."""
+        """Returns the head of the register as it is now."""
         with self._lock:
             return self._current(database)
 
     def volume(self, database: Connection, number: int) -> list[str]:
-        """The hashes of entries from ``1024 * number + 1`` on, at most 1,024."""
+        """Returns the hashes of the register's entries from number ``1024 * number + 1`` on, at
+        most 1,024."""
         with self._lock:
             self._current(database)
             return self._trees.hashes[VOLUME * number : VOLUME * (number + 1)]

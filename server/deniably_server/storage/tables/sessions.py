@@ -1,4 +1,5 @@
-"""Sessions of the studio: who holds the cookie acts by the token of its row.
+"""The table of the studio's sessions: a browser that sends the cookie acts with the token in its
+row.
 
 The table has the SHA-256 of a cookie of 256 random bits, and days, never times.
 """
@@ -15,9 +16,10 @@ UNUSED, AT_MOST = 30, 180
 
 
 def begin_session(database: Connection, token: str, word: str) -> str | None:
-    """Store a new session of a token; returns its cookie, which is stored nowhere.
+    """Stores a new session that acts with this token; returns its cookie, which is stored nowhere.
 
-    ``word`` is the hash of what was signed; returns None where that began a session already.
+    ``word`` is the hash of the challenge that was signed; returns None where a session was begun
+    with it already.
     """
     cookie = secrets.token_urlsafe(32)
     done = database.execute(
@@ -29,8 +31,8 @@ def begin_session(database: Connection, token: str, word: str) -> str | None:
 
 
 def session_token(database: Connection, cookie: str) -> tuple[str, str] | None:
-    """Returns the token's id of a session, and the day of its last use; None if there is none, or
-    if it has ended."""
+    """Returns (id of the token, day of the last use) of the session with this cookie; None where
+    there is none or it has ended."""
     row = database.execute(
         "SELECT token, used FROM sessions WHERE hash = ? AND used >= ? AND until >= ?",
         [hash_of(cookie), day_in(-UNUSED), day_in(0)],

@@ -8,21 +8,24 @@ was held back and the few reports since then. Batches of a single report are not
 hide nobody's arrival, as their author wanted.
 
 This holds with several writers at once, too. A writer renews a snapshot in the transaction that
-adds its reports, and only in its turn: one transaction at a time, until its commit can be seen.
+adds its reports, and only while it has the turn, which one transaction at a time has, until its
+commit can be seen.
 
 1. A snapshot is whole. One statement reads all its counts, so it sees each transaction with all its
    reports and counts, or with none: those that were committed by then, and its own.
-2. Each snapshot contains the one before. Whoever has the turn sees the snapshot of the last turn,
-   and whatever that one saw: its own transaction is committed, and the others had been before.
+2. Each snapshot contains the one before. The transaction that has the turn sees the snapshot of the
+   turn before, and all that this one saw: its own transaction is committed, and the others had been
+   before.
 3. So the number of reports that the new one has and the old one has not is the difference of their
    totals, which is at least a batch. No report is in the old one alone.
 
-Where reports may be parts (SPEC 4.7) a batch is full only when each question has as many new
-reports. Else two looks could differ by a batch of reports, and at one question by one person's.
+Where a report may answer only some questions (SPEC 4.7) a batch is full only when each question has
+as many new reports. Else two looks could differ by a batch of reports, and at one question by one
+person's.
 
-A writer that finds another one at it does not wait, and does not see what others have not committed
+A writer that does not get the turn does not wait, and does not see what others have not committed
 yet. So a batch may be full and no snapshot show it. A writer therefore looks again when it has
-nothing to do (``renew_late``), after its last commit: whoever looks last sees everything. Until
+nothing to do (``renew_late``), after its last commit: the last one to look sees everything. Until
 then nothing is shown of an open survey but its last snapshot but one, or nothing at all.
 """
 
@@ -39,18 +42,22 @@ from deniably_server.storage.tables.surveys import find_state
 
 
 class Batch(NamedTuple):
-    """How many new reports renew the results; 0 if they are shown only after closing.
+    """How many new reports renew the results of an open survey; ``size`` 0 if results are shown
+    only after closing.
 
-    Where reports may be parts, so many to each of the ``questions`` are needed; it is 0 elsewhere.
+    Where a report may answer only some of the ``questions``, each of them needs that many new
+    reports; elsewhere ``questions`` is 0.
     """
 
     size: int = 0
     questions: int = 0
 
     def is_full(self, before: Snapshot, newest: Snapshot) -> bool:
-        """Returns whether at least a batch of reports came between two snapshots."""
+        """Returns whether at least a batch of reports came between the snapshots ``before`` and
+        ``newest``."""
         first, last = dict(before.reports), dict(newest.reports)
         more = [count - first.get(name, 0) for name, count in last.items()]
+        # A question that nobody has answered yet has no count at all, so the batch is not full.
         whole = len(more) == 1 + self.questions if self.questions else True
         return whole and min(more if self.questions else [newest.total - before.total]) >= self.size
 
@@ -78,14 +85,15 @@ _NOTHING = Snapshot([(None, 0)], [])
 
 
 class Snapshots(msgspec.Struct, frozen=True):
-    """The snapshot that results show, and the newest one, which is ``held`` back."""
+    """Two snapshots of an open survey: the one that its results show, and the newest one, which is
+    ``held`` back."""
 
     shown: Snapshot
     held: Snapshot
 
 
 class ShownSnapshot(msgspec.Struct, frozen=True):
-    """``Snapshots`` without the one that is held back."""
+    """The stored ``Snapshots``, decoded without the one that is held back."""
 
     shown: Snapshot
 
@@ -97,7 +105,7 @@ class SnapshotSize(msgspec.Struct, frozen=True):
 
 
 class ShownSize(msgspec.Struct, frozen=True):
-    """``ShownSnapshot``, decoded without its cells."""
+    """The stored ``Snapshots``, decoded to the numbers of reports of the shown one alone."""
 
     shown: SnapshotSize
 
@@ -109,16 +117,16 @@ _encode = msgspec.json.Encoder().encode
 
 
 def batch_of(survey: Survey) -> Batch:
-    """Returns how many new reports renew the results of a survey."""
+    """Returns how many new reports renew the results of a survey, which is its author's minimum."""
     size = survey.results.minimum if survey.results.while_open else 0
     return Batch(size, len(survey.questions) if survey.part else 0)
 
 
 def renew(database: Connection, survey: str, batch: Batch, *, wait: bool = False) -> None:
-    """Holds back the current tallies of an open survey once another batch is full, and shows those
-    held back before.
+    """Makes the current tallies of an open survey the snapshot that is held back, if another batch
+    is full, and shows the one that was held back before.
 
-    Does nothing while another transaction does it, unless it should ``wait`` for that one.
+    Does nothing while another transaction does the same, unless it should ``wait`` for that one.
     """
     if is_due(database, survey, batch.size) and database.takes_turn(survey, wait=wait):
         newest, before = current(database, survey), _held(database, survey)
@@ -134,7 +142,7 @@ def renew(database: Connection, survey: str, batch: Batch, *, wait: bool = False
 
 
 def renew_late(database: Connection, survey: str, batch: Batch) -> None:
-    """Renew a snapshot that writers left to each other, in a transaction of its own."""
+    """Renews a snapshot that writers left to each other, in a transaction of its own."""
     if is_due(database, survey, batch.size):
         database.begin_adding()
         if find_state(database, survey) == "open":  # and it stays so, as no closing runs beside
@@ -143,7 +151,7 @@ def renew_late(database: Connection, survey: str, batch: Batch) -> None:
 
 
 def is_due(database: Connection, survey: str, batch: int) -> bool:
-    """Returns whether another batch is full."""
+    """Returns whether a survey has at least ``batch`` reports more than its newest snapshot."""
     (more,) = database.execute(
         "SELECT sum(reports) - coalesce((SELECT reports FROM snapshots WHERE survey = ?), 0)"
         " FROM totals WHERE survey = ?",
@@ -158,8 +166,11 @@ def _held(database: Connection, survey: str) -> Snapshot:
 
 
 def shown_snapshot(database: Connection, survey: Survey) -> Snapshot:
-    """Returns the counts that results show: of an open survey those of its last full batch but one,
-    or nothing before its second; of others the current tallies."""
+    """Returns the counts that a survey's results show.
+
+    While a survey that shows results is open, they are those of its second newest full batch, or
+    nothing before it had two. Otherwise they are the current tallies.
+    """
     sql = "SELECT tallies FROM snapshots WHERE survey = ?"
     row = database.execute(sql, [survey.name]).fetchone()
     if row is None:
@@ -168,7 +179,8 @@ def shown_snapshot(database: Connection, survey: Survey) -> Snapshot:
 
 
 def shown_reports(database: Connection, survey: Survey) -> list[tuple[str | None, int]]:
-    """Returns the numbers of reports behind the shown results, as ``Snapshot.reports``."""
+    """Returns (question, number of reports) pairs behind the shown results, with None for the whole
+    survey."""
     sql = "SELECT tallies FROM snapshots WHERE survey = ?"
     row = database.execute(sql, [survey.name]).fetchone()
     if row is None:
@@ -182,14 +194,15 @@ def _has_snapshots(database: Connection, survey: Survey) -> bool:
 
 
 def forget(database: Connection, survey: str) -> None:
-    """Delete the snapshots, so that a closed survey's results show the current tallies."""
+    """Deletes a survey's snapshots, so that its results show the current tallies once it is
+    closed."""
     database.execute("DELETE FROM snapshots WHERE survey = ?", [survey])
 
 
 def current(database: Connection, survey: str, strata: Collection[int] | None = None) -> Snapshot:
     """Returns the current tallies of some strata, by default of all, as a snapshot.
 
-    Read by one statement: writers may commit between two.
+    One statement reads them: between two, a writer might commit.
     """
     which, values = among(survey, strata)
     reports: list[tuple[str | None, int]] = []
@@ -210,7 +223,8 @@ def current(database: Connection, survey: str, strata: Collection[int] | None = 
 def reports_now(
     database: Connection, survey: str, strata: Collection[int] | None = None
 ) -> list[tuple[str | None, int]]:
-    """Returns the current numbers of reports, in the form of ``Snapshot.reports``."""
+    """Returns the current (question, number of reports) pairs of some strata, by default of all,
+    with None for the whole survey."""
     which, values = among(survey, strata)
     return database.execute(_reports(which), [*values, *values]).fetchall()
 
@@ -225,7 +239,8 @@ def _reports(which: str) -> str:
 
 
 def among(survey: str, strata: Collection[int] | None) -> tuple[str, list[object]]:
-    """Returns an SQL condition on rows of these strata, and its parameters."""
+    """Returns an SQL condition on the rows of a survey's strata, by default of all, and its
+    parameters."""
     if strata is None:
         return "survey = ?", [survey]
     return f"survey = ? AND stratum IN ({', '.join('?' * len(strata))})", [survey, *strata]

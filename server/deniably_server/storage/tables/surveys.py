@@ -58,5 +58,5 @@ def count_surveys(database: Connection) -> int:
 
 
 def mark_closed(database: Connection, name: str) -> None:
-    """Close a survey, for good."""
+    """Marks a survey as closed, for good."""
     database.execute("UPDATE surveys SET state = 'closed' WHERE name = ?", [name])

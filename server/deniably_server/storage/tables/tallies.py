@@ -1,4 +1,4 @@
-"""The tallies' tables: the number of reports, and of those that name each cell, by stratum.
+"""The tables of tallies: the number of reports, and of those that name each cell, by stratum.
 
 The stored reports can rebuild them. Each writer adds to rows of its own, its shard, so that writers
 never wait for each other's. A count is the sum over the shards. The closing merges them, so that
@@ -47,9 +47,11 @@ def begin_tallies(database: Connection, survey: Survey) -> None:
 def add_counts(
     database: Connection, totals: Mapping[tuple[str, int], int], counts: AddedCounts
 ) -> None:
-    """Add new reports to the connection's shard; ``totals`` has their number by survey and stratum.
+    """Adds new reports to the connection's shard of the tallies; ``totals`` is {(survey, number of
+    the stratum): number of reports}.
 
-    In the order of the tables and keys, as all do: writers that share a shard do not deadlock.
+    It does so in the order of the tables and keys, as every caller does: writers that share a shard
+    do not deadlock.
     """
     added: dict[str, Mapping[Any, int]] = {
         "totals": totals,
@@ -70,7 +72,7 @@ def add_counts(
 
 
 def merge_shards(database: Connection, survey: str) -> None:
-    """Leave one row of each count of a survey that nobody adds to any more."""
+    """Replaces the shards of a closed survey's counts by their sums, one row for each count."""
     if not database.execute(
         "SELECT 1 FROM totals WHERE survey = ? AND shard > 0 LIMIT 1", [survey]
     ).fetchone():
@@ -100,10 +102,10 @@ def find_total(database: Connection, survey: str) -> int:
 def report_texts(
     database: Connection, survey: str, strata: Collection[int] | None = None
 ) -> Iterator[tuple[str, int]]:
-    """Returns the texts of the stored reports of some strata, by default of all, with their strata,
-    in the order of their random ids.
+    """Yields (JSON text, number of the stratum) of the stored reports of some strata, by default of
+    all, in the order of their random ids.
 
-    To be read within a transaction; few are in memory at a time.
+    Read it within a transaction; few reports are in memory at a time.
     """
     which, values = among(survey, strata)
     sql = f"SELECT report, stratum FROM reports WHERE {which} ORDER BY id"  # noqa: S608  # marks
@@ -113,7 +115,8 @@ def report_texts(
 def unordered_texts(
     database: Connection, survey: str, strata: Collection[int] | None = None
 ) -> Iterator[tuple[str]]:
-    """Returns the texts of some strata's reports, in any order, which must not be shown."""
+    """Yields the JSON texts of the stored reports of some strata, by default of all, in the order
+    of their storage, which must not be shown."""
     which, values = among(survey, strata)
     return iter(database.each(f"SELECT report FROM reports WHERE {which}", values))  # noqa: S608  # marks
 
@@ -121,7 +124,8 @@ def unordered_texts(
 def tallies_of(survey: Survey, snapshot: Snapshot) -> dict[str, Tally]:
     """Returns the tally of every question, by name, from a snapshot.
 
-    Raises LookupError or ValueError where the snapshot counts what the survey does not have.
+    Raises LookupError or ValueError where the snapshot counts a question or a cell that the survey
+    does not have.
     """
     totals = dict(snapshot.reports)
     everybody = totals.get(None, 0) if survey.complete else 0
@@ -158,7 +162,7 @@ def recounted(
 
 
 def merged(tallies: Sequence[Mapping[str, Tally]]) -> dict[str, Tally]:
-    """Returns the tallies of several strata together."""
+    """Returns the tally of every question, by name, summed over several strata."""
     first, *others = tallies
     return {name: sum((tally[name] for tally in others), first[name]) for name in first}
 
@@ -166,7 +170,7 @@ def merged(tallies: Sequence[Mapping[str, Tally]]) -> dict[str, Tally]:
 def replace_tallies(
     database: Connection, survey: Survey, counted: Sequence[Mapping[str, Tally]]
 ) -> None:
-    """Replace a survey's tallies by a recount, of each stratum."""
+    """Replaces a survey's stored tallies by ``counted``, the recounted tallies of each stratum."""
     name, some = survey.name, not survey.complete
     sql = "SELECT stratum, count(*) FROM reports WHERE survey = ? GROUP BY 1"
     totals = dict(database.execute(sql, [name]).fetchall())

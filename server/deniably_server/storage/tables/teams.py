@@ -15,7 +15,8 @@ LONGEST_NAME, LONGEST_CONTACT = 100, 200
 
 @dataclass(frozen=True)
 class Team:
-    """A group with the public ``key`` of its signature, in the form that surveys are signed for."""
+    """A group of authors. ``key`` is the public key of its signature, in hexadecimal, by which
+    devices know who wrote a survey."""
 
     id: str
     name: str
@@ -24,8 +25,8 @@ class Team:
 
 
 def new_team(name: str, contact: str, key: str) -> Team:
-    """Returns a team with a new id. Raises ValueError, with a sentence, for a text that is no name
-    or no contact."""
+    """Returns a team with a new random id. Raises ValueError, with a sentence, unless the name and
+    the contact are one line each, of at most 100 and 200 characters."""
     for what, text, longest in (
         ("name", name, LONGEST_NAME),
         ("contact", contact, LONGEST_CONTACT),

@@ -39,10 +39,10 @@ _COLUMNS = "id, hash, role, survey, until, note, revoked"
 
 @dataclass(frozen=True)
 class Token:
-    """The stored form of a token.
+    """The stored form of a bearer token.
 
-    ``survey`` is the only survey it is for, or None for all. ``until`` is its last valid day, in
-    UTC.
+    ``survey`` is the only survey that it gives access to, or None for all. ``until`` is its last
+    valid day, in UTC.
     """
 
     id: str
@@ -54,7 +54,7 @@ class Token:
     revoked: bool = False
 
     def is_of(self, text: str) -> bool:
-        """Returns whether ``text`` is this token; compares in constant time."""
+        """Returns whether ``text`` is the text of this token; compares in constant time."""
         return hmac.compare_digest(hash_of(text), self.hash)
 
     @property
@@ -79,9 +79,10 @@ class Token:
 def make(
     role: Role, survey: str | None = None, days: int = DAYS, note: str = ""
 ) -> tuple[Token, str]:
-    """Create a token; returns it, for the table, and its text, which is stored nowhere.
+    """Makes a token; returns it, in its stored form, and its text, which is stored nowhere.
 
-    Raises ValueError, with a sentence, for values that no token can have.
+    Raises ValueError, with a sentence, where ``survey`` is no name of a survey, or is given for a
+    role of the whole server, and where ``days`` or ``note`` is too long.
     """
     if role in WIDE and survey is not None:
         raise ValueError(f"{A[role]} token is for the whole server; leave the survey out")
@@ -114,7 +115,7 @@ def hash_of(secret: str) -> str:
 
 
 def day_in(days: int) -> str:
-    """Returns the date in UTC ``days`` days from now."""
+    """Returns the UTC date ``days`` days from now, such as "2026-11-21"."""
     try:
         return (datetime.now(UTC).date() + timedelta(days)).isoformat()
     except OverflowError:  # the clock is at the end of time

@@ -1,4 +1,4 @@
-"""Links to the trial of a draft: whoever has one tries the draft out, and needs no session.
+"""The table of links to try out a draft: whoever has a link needs no session.
 
 The table has the SHA-256 of a link's secret of 256 random bits, and its last day. A draft has one
 link at a time: a new one takes the place of the one before.
@@ -16,8 +16,11 @@ GOOD_FOR = 2
 
 
 def enter_trial(database: Connection, draft: str) -> tuple[str, str]:
-    """Store a new link to the trial of a draft, in place of the one before, and forget those that
-    have ended. Returns its secret, which is stored nowhere, and its last day."""
+    """Stores a new link to the trial of a draft, in place of the one before; returns (secret, last
+    day). The secret is stored nowhere.
+
+    Links that have ended are deleted, too.
+    """
     secret, until = secrets.token_urlsafe(32), day_in(GOOD_FOR)
     database.execute(
         "DELETE FROM trials WHERE draft = ? OR until < ?",

@@ -36,7 +36,9 @@ _SURVEY_AND_STRATUM = itemgetter(1, 3)
 
 
 class Outcome(Enum):
-    """What the transaction did with a report."""
+    """What a transaction did with a report: stored it; found it stored already (``REPLAYED``);
+    found another one under its id (``CONFLICT``); or refused it, since its survey is closed or
+    unknown."""
 
     STORED = "stored"
     REPLAYED = "replayed"
@@ -56,9 +58,10 @@ _OF_NEW: Mapping[State | None, Outcome] = {
 
 
 class PendingWrite:
-    """A pending write; ``wait()`` blocks until its transaction commits or fails.
+    """Something to be stored, in the writer's queue; ``wait()`` blocks until its transaction
+    commits or fails.
 
-    ``notify`` is called when some writes are settled: once for all that share it.
+    ``notify`` is called when writes are settled: once for all that share it in one transaction.
     """
 
     __slots__ = ("_done", "_failure", "_kind", "_outcomes", "notify")
@@ -89,21 +92,24 @@ class PendingWrite:
         return not self._done.locked()
 
     def succeed(self, outcomes: list[Outcome]) -> None:
-        """Wake the waiting thread: the reports are on disk."""
+        """Settles the write: its reports are on disk, with these outcomes. Wakes the thread that
+        waits."""
         self._outcomes = outcomes
         self._done.release()
 
     def fail(self, failure: Exception, kind: type[NotStored | Unavailable]) -> None:
-        """Wake the waiting thread with an exception of this ``kind``."""
+        """Settles the write: ``wait`` will raise an exception of this ``kind``, caused by
+        ``failure``."""
         self._failure, self._kind = failure, kind
         self._done.release()
 
 
 class ReportWrite(PendingWrite):
-    """One report: its row, and the ``cells`` and ``answered`` that it adds to (``AddedCounts``).
+    """One report to be stored: its row, and the ``cells`` and ``answered`` questions that it adds 1
+    to, in the form of ``AddedCounts``.
 
-    ``answered`` is empty unless the survey asks each person only some questions. ``batch`` is the
-    number of new reports that renew the survey's results (see ``snapshots``).
+    ``answered`` is empty unless the survey asks each person only some questions. ``batch`` says how
+    many new reports renew the survey's results.
     """
 
     __slots__ = ("answered", "batch", "cells", "row")
@@ -126,7 +132,7 @@ class ReportWrite(PendingWrite):
         return 1
 
     def outcome(self) -> Outcome:
-        """Returns the one outcome; see ``wait``."""
+        """Returns what became of the report, once it is on disk. Raises as ``wait`` does."""
         (outcome,) = self.wait()
         return outcome
 
@@ -169,7 +175,7 @@ class BatchWrite(PendingWrite):
 
     @property
     def rows(self) -> list[ReportRow]:
-        """The row of each report."""
+        """The rows of the reports, as the table of reports has them."""
         parts = [part for values in self.values for part in (repeat(","), values)]
         texts = map("".join, zip(repeat("["), *parts[1:], repeat("]"), strict=False))
         return list(zip(self.keys, repeat(self.survey.name), texts, self.strata, strict=False))
@@ -198,7 +204,8 @@ def report_write(
 
 
 def batches_of(works: Iterable[PendingWrite]) -> dict[str, Batch]:
-    """Returns, by survey, the batches of new reports that renew its results (see ``snapshots``)."""
+    """Returns {survey: how many new reports renew its results} for the surveys that are written
+    to."""
     batches: dict[str, Batch] = {}
     for each in works:
         if isinstance(each, ReportWrite):
@@ -294,6 +301,7 @@ def _added(
     wanted = [index for index in order if outcomes[index] is Outcome.STORED]
     known = [wanted[place] for place in database.insert_new([rows[index] for index in wanted])]
     for index in known:
+        # Perhaps a repetition: ``_compare`` looks at what is stored.
         outcomes[index] = Outcome.CONFLICT
     if len(wanted) - len(known) < len(rows):
         _compare(database, rows, outcomes)

@@ -16,7 +16,7 @@ _CLOSED, _WRITTEN = "closed", "written"
 
 
 def mark(database: Connection, survey: str) -> None:
-    """Mark a survey for a rewrite, within the transaction that closes it."""
+    """Marks a survey for a rewrite, within the transaction that closes it."""
     row = [_MARK + survey, _CLOSED]
     database.execute("INSERT INTO settings VALUES (?, ?) ON CONFLICT (key) DO NOTHING", row)
 
@@ -35,6 +35,7 @@ def erase_order(database: Connection) -> None:
     for survey in surveys:
         _rewrite(database, survey)
     database.clean(surveys)
+    # After the cleaning: a mark that is left makes the next process clean again.
     database.executemany(
         "DELETE FROM settings WHERE key = ? AND value = ?",
         [(_MARK + survey, _WRITTEN) for survey in surveys],
@@ -42,7 +43,8 @@ def erase_order(database: Connection) -> None:
 
 
 def forget_marks(database: Connection) -> None:
-    """Remove all marks from a copy, whose rows are written in the order of their keys."""
+    """Removes all marks from a copy of a database, whose rows were written in the order of their
+    keys."""
     database.execute("DELETE FROM settings WHERE key LIKE ?", [f"{_MARK}%"])
 
 

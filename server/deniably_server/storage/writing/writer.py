@@ -47,14 +47,15 @@ _Write = ReportWrite | BatchWrite | ProbeWrite
 
 
 class Observer(Protocol):
-    """Counts commits, for the metrics."""
+    """What is told of every transaction, such as the metrics."""
 
     def committed(self, outcomes: Sequence[Outcome], seconds: float, waiting: int) -> None:
-        """A transaction was written; ``waiting`` writes wait for the next one."""
+        """Called after a transaction commits: with the ``outcomes`` of its reports, its duration in
+        ``seconds``, and the number of writes ``waiting`` for the next one."""
         ...
 
     def failed(self) -> None:
-        """A transaction failed."""
+        """Called after a transaction failed."""
         ...
 
 
@@ -79,7 +80,7 @@ class Writer:
         self._thread.start()
 
     def begin(self, work: _Write) -> None:
-        """Queue a write; ``work.wait()`` then returns its outcomes.
+        """Queues a write; ``work.wait()`` then returns its outcomes.
 
         Raises Unavailable after ``close``.
         """
