@@ -1,4 +1,5 @@
-"""One sentence a question that a paper can print: estimate, interval, n and how it was asked.
+"""Writes one sentence for each question that a paper can print: estimate, interval, n and how it
+was asked.
 
 Numbers are rounded as on pages (``drawing.rounding``). Where an interval reaches an end of the
 scale, the sentence says so and adds the unbiased estimate, which may lie beyond that end.
@@ -47,7 +48,8 @@ class _Clause:
 
 
 def sentence(result: SurveyResult, name: str) -> str:
-    """The finding of a question for a paper. Raises KeyError if there is no such question."""
+    """Returns the finding of the question ``name`` as a sentence for a paper. Raises KeyError if
+    there is no such question."""
     question = result.question(name)
     clauses = list(_clauses(question, f"{narrative.level_text(result.confidence)} CI"))
     *first, last = clauses
