@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 Encoded = npt.NDArray[Any]
 
 BLOCK = 1 << 18
-"""How many people's answers are encoded at once, so that memory stays bounded."""
+"""The number of people whose answers are encoded at once, so that memory stays bounded."""
 
 _ROWS = 1 << 9  # of text at once: twice as fast as thousands, which leave the cache
 
@@ -298,6 +298,7 @@ def _each(column: Column, encode: Callable[[str], MechanismInput]) -> list[Mecha
     inputs: list[MechanismInput] = []
     for text in column.texts:
         try:
+            # The row is named and not the answer: an error message may be logged.
             inputs.append(encode(text))
         except BadAnswer as error:
             row = int(np.argmax(column.codes == len(inputs))) + 2  # after the row of names

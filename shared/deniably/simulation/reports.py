@@ -35,7 +35,7 @@ from deniably.survey.strata import Stratum, members
 from deniably.survey.survey import Survey
 
 _HEAD = 5
-"""How many reports ``repr`` shows."""
+"""The number of reports that ``repr`` shows."""
 
 
 @dataclass(frozen=True, eq=False)

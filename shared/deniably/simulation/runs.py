@@ -73,8 +73,8 @@ class FigureRuns:
 
     @property
     def clipping(self) -> float:
-        """The clipped truth less the truth: how far the question's bounds and steps move the
-        figure.
+        """The clipped truth (numbers outside the question's bounds count as the nearer bound) less
+        the truth.
 
         This is bias, not chance: it stays however many people report.
         """
@@ -82,7 +82,8 @@ class FigureRuns:
 
     @property
     def noise(self) -> float:
-        """The root mean squared error about the clipped truth."""
+        """The root mean squared error of the estimates about the clipped truth, in which numbers
+        outside the question's bounds count as the nearer bound."""
         return sqrt(_mean((self._determined - self.truth.asked) ** 2))
 
     @property
@@ -92,7 +93,8 @@ class FigureRuns:
 
     @property
     def coverage_asked(self) -> float:
-        """The share of the runs whose interval contains the clipped truth."""
+        """The share of the runs whose interval contains the clipped truth, in which numbers outside
+        the question's bounds count as the nearer bound."""
         return self._holding(self.truth.asked)
 
     def _holding(self, value: float) -> float:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 # second-level cache.
 BLOCK = 1 << 15
 BLOCK_OF_ROWS = 1 << 12
-"""Reports at once, where a report is a row with one byte a choice."""
+"""Answers at once, where a report is a row with one byte for each choice."""
 
 _Answers = TypeVar("_Answers", bound=np.generic)
 _Reports = TypeVar("_Reports", bound=np.generic)

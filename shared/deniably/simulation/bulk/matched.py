@@ -49,6 +49,7 @@ class Supply:
             self.set_bits(bits[start : start + _CHUNK])
         rows = bits.reshape(size, width)
         if self.n % WORD:
+            # The last word has bits for choices that do not exist.
             rows[:, -1] &= np.uint64((1 << self.n % WORD) - 1)
         return rows
 
@@ -100,6 +101,7 @@ def pairs(
     rank = np.arange(len(wanted)) - first_wanted.repeat(each_wanted)
     has_one = rank < each_there.repeat(each_wanted)
     rank += first_there.repeat(each_wanted)
+    # The r-th wanted one of a size takes the r-th one there, if there are so many.
     place = np.zeros(len(wanted), dtype=np.int64)
     place[by_size[has_one]] = source[rank[has_one]]
     return place, by_size[~has_one]

@@ -111,6 +111,7 @@ def _square_divmod(roots: Int64, d: int) -> tuple[Int64, Int64]:
     if np.abs(roots).max(initial=0) <= _LARGEST_ROOT:
         whole, rest = np.divmod(roots * roots, d)
         return whole, rest
+    # Python's integers have no limit; this is slow, but only for the largest variances.
     pairs = [divmod(root * root, d) for root in roots.tolist()]
     whole, rest = np.array(pairs, dtype=np.int64).T
     return whole, rest

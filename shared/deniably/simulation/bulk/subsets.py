@@ -88,6 +88,7 @@ def _changed_places(reports: Words, answers: Int64, kept: Booleans, last: int) -
     bits = (answers & 63).astype(np.uint64)
     words = flat[at]
     there = words >> bits & np.uint64(1)
+    # Sets the answer's bit to ``kept``, whatever it was.
     flat[at] = words ^ (there ^ kept) << bits
     # Where the answer is the last choice, whose bit was not set yet, nothing is added.
     reports[:, -1] |= there << np.uint64(last % WORD)
@@ -126,6 +127,7 @@ def uniform_subsets(
     that all rows are equally likely. Source: Lemire 2019 (ACM Trans. Model. Comput. Simul. 29:1).
     """
     table = subsets_by_size()
+    # The upper half of a product instead of a remainder: no division (Lemire 2019).
     at = lengths * words(lengths.size, np.uint16)
     at += starts
     parts = at.astype("<u4", copy=False).view("<u2").reshape(-1, 2)
@@ -213,6 +215,7 @@ class Split:
         rest = self.remainders[count]
         ends = list(accumulate(rest.values()))
         while True:
+            # The scaled bounds of all numbers that begin with these bits.
             low, high = fine * ends[-1], (fine + 1) * ends[-1] - 1
             first, last = (bisect_right(ends, edge >> bits) for edge in (low, high))
             if first == last:

@@ -27,6 +27,7 @@ _SHORT = 1 << 13  # bytes; making a key takes as long as these from the operatin
 _ZEROS = memoryview(bytes(1 << 20))
 
 RandomSource = Callable[[int], bytes]
+# A context variable, so that threads with sources of their own do not meet.
 _given: ContextVar[RandomSource | None] = ContextVar("given", default=None)
 
 
@@ -77,6 +78,7 @@ def heads(weight: int, total: int, size: int) -> Booleans:
     A word of 16 bits decides, unless it is the one word in which weight / total ends; then a second
     draw decides. So 2**16 P(True) = cut + rest / total = 2**16 weight / total.
     """
+    # Words below ``cut`` are heads; the word ``cut`` is so with probability rest / total.
     cut, rest = divmod(weight << WORD, total)
     drawn = words(size, np.uint16)
     shown = drawn < cut
