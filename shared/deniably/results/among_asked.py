@@ -150,6 +150,7 @@ def _of_choice(
 def headline(among: AmongAskedResult, confidence: float) -> str:
     """Returns the finding about those who were asked, as a sentence."""
     choices = among.choices
+    # Yes and no are stated as they are; the leader of several answers was picked by its estimate.
     first = leader(among)
     if first is None:
         return UNTOLD
@@ -219,6 +220,7 @@ def known_alone(among: AmongAskedResult, follow_up: FollowUp) -> list[str]:
 def too_wide(among: AmongAskedResult, n: int) -> list[str]:
     """Returns a list with one sentence that states how many respondents would bring every share
     within the wanted margin. Empty where all intervals are narrow enough already."""
+    # An answer without an estimate has an interval that says nothing about how many people help.
     halves = [
         (choice.interval[1] - choice.interval[0]) / 2
         for choice in among.choices

@@ -26,7 +26,7 @@ _PRECISE, _WORTH = 0.03, 0.75
 """A product is suggested only where the half-width of a typical pair's interval is above the first
 number (a share), and a product would reduce it to at most the second number times that."""
 _HIGHEST = 12.0  # epsilon; reports are then nearly answers, and no interval is wide
-_PLACES = 10**6
+_PLACES = 10**6  # decimals of the product's epsilon
 
 
 @dataclass(frozen=True)
@@ -84,6 +84,7 @@ def as_product(survey: Survey, chosen: Sequence[int], table: CrosstabResult) -> 
         z * median(margin.standard_error for margin in margins),
         z * median(sqrt(variance / n) for variance in of_one),
     )
+    # Precise enough already, or too little to be gained.
     if pair[0] <= _PRECISE or pair[1] > _WORTH * pair[0]:
         return None
     both = questions[0].mechanism.loss + questions[1].mechanism.loss

@@ -145,6 +145,7 @@ def by_stratum(
     can be compared, or if more than ``MOST_TESTS`` tests would be needed.
     """
     keys = survey.strata or {}
+    # In the author's order, not that of the tallies.
     shown = [value for value in keys[by] if value in tallies]
     if len(shown) < FEWEST:
         raise Incomparable(f"fewer than two values of {by} have results that could be compared")
@@ -280,6 +281,7 @@ def _figures(
             "subgroups are compared by means and by the shares of choices, and this question has"
             " neither"
         )
+    # Counted before any test is made, since tests take time.
     if (tests := len(figures) * comb(len(sides), 2)) > MOST_TESTS:
         raise Incomparable(
             f"at most {MOST_TESTS} comparisons are made at once, and this question would need"

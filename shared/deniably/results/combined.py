@@ -29,7 +29,9 @@ def table(question: ProductResult) -> Heat | None:
         for start in range(0, len(question.cells), len(across.choices))
     ]
     if len(across.choices) > len(down.choices):
+        # Fewer columns fit a phone, so the table may be turned.
         down, across, rows = across, down, [list(column) for column in zip(*rows, strict=True)]
+    # Shades are relative: shares of many cells are all small.
     largest = max(cell.estimate for cell in question.cells)
     cells = [
         [heat_cell(cell.estimate, cell.interval, largest, seen=cell.stands_out) for cell in row]

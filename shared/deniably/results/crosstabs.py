@@ -298,6 +298,7 @@ class _Shares:
     def cell(self, a: int, b: int) -> WithinResult:
         """One of them as it is in the document."""
         shares, at = self.within, (a, b)
+        # An estimate of nan marks a row or column that is too small.
         known = not np.isnan(shares.raw[at])
         return WithinResult(
             estimate=rounded(shares.raw[at]) if known else None,
@@ -305,6 +306,7 @@ class _Shares:
             interval=[rounded(shares.low[at]), rounded(shares.high[at])],
             interval_80=band(self.eighty, at) if known else None,
             interval_50=band(self.fifty, at) if known else None,
+            # Covariances are far below 1: significant digits, not decimals.
             covariance=float(f"{shares.covariance[at]:.6g}"),
         )
 
@@ -383,7 +385,9 @@ def _supports(
     places = [sorted(chosen).index(index) for index in chosen]
     parts: list[list[npt.NDArray[np.uint8]]] = [[] for _ in chosen]
     for block in blocks:
+        # Equal reports may come once, with their number.
         values, counts = block if isinstance(block, Repeated) else (block, [1] * len(block))
+        # Devices may draw which questions they report: only people with both count.
         complete = [number for number, row in enumerate(values) if None not in row]
         both, times = (
             [values[number] for number in complete],
@@ -391,6 +395,7 @@ def _supports(
         )
         for part, law, place in zip(parts, laws, places, strict=True):
             rows = [row[place] or () for row in both]
+            # Cells from k on are blanks that pad answers; they are no choices.
             supports = support_rows(rows, law.cell_count)[:, : law.k]
             part.append(np.repeat(np.packbits(supports, axis=1), times, axis=0))
     if not any(map(len, parts[0])):

@@ -385,6 +385,7 @@ def choices(side: Side, choice: str, other: str) -> StatedDifference:
             "two choices can be compared where a person has one answer out of several"
         )
     own, rest = map(float, pairs)
+    # One report can name both choices, so their counts covary: the test needs P(both are named).
     difference = between_choices(
         first.count, second.count, first.n, first.p, first.q, pair_own=own, pair_other=rest
     )
@@ -473,6 +474,7 @@ def _apart(
     difference: Difference,
     chosen: tuple[tuple[str, str], ...] = (),
 ) -> StatedDifference:
+    # Equal definitions: two strata of one survey, not two surveys.
     of_one = here.survey.digest == there.survey.digest
     text = (
         f"{what} in {here.place} and in {there.place}"
@@ -487,6 +489,7 @@ def _apart(
 def _linearised(difference: Difference, contrast: Contrast, *sides: Side) -> Difference:
     """With the standard error of weighted figures, where there are weights and a spread."""
     errors = [side.weighted.error(contrast) for side in sides if side.weighted is not None]
+    # Reports that are all the same have no spread to linearise; the test without weights holds.
     if not errors or min(errors) < _ALIKE:
         return difference
     return replace(difference, standard_error=sum(error**2 for error in errors) ** 0.5)

@@ -63,7 +63,8 @@ class ChoiceResult(_Shown, frozen=True, kw_only=True):
 
 
 class ShareAskedResult(_Shown, frozen=True, kw_only=True):
-    """The share of everybody who was asked a question with ``show_if``, for the population.
+    """The estimated share of all people who were asked a question with ``show_if``, for the
+    population.
 
     Intervals are as in ``ChoiceResult``.
     """
@@ -199,7 +200,7 @@ class NumberPartResult(_Shown, frozen=True, kw_only=True):
 
 
 class ChoicePartResult(_Shown, frozen=True, kw_only=True):
-    """One of the small questions of a product."""
+    """One of the small questions of a product question, with the shares of its choices."""
 
     name: FieldName
     label: str
@@ -209,6 +210,7 @@ class ChoicePartResult(_Shown, frozen=True, kw_only=True):
 # --- questions --------------------------------------------------------------------------------
 
 
+# The type of question is the tag by which JSON is decoded to one of the classes below.
 class _Question(_Shown, frozen=True, kw_only=True, tag_field="type"):
     """The keys of every question: its protection, and how to read its figures.
 

@@ -50,6 +50,7 @@ def sentence(question: OfChoices, estimate: Estimate, out: Sequence[bool] | None
 def asks_yes_or_no(names: Sequence[str]) -> bool:
     """Returns whether the choices with these names are yes and no, with at most "Prefer not to say"
     and the like besides."""
+    # The first two are yes and no; all others must be answers that count as none.
     return tuple(names[:2]) == YES_NO and {*names[2:]} <= UNSCORED
 
 
@@ -110,6 +111,7 @@ def leader(estimates: npt.ArrayLike) -> int:
 def clear(first: int, low: npt.ArrayLike, high: npt.ArrayLike) -> bool:
     """Returns whether the joint interval of the answer with index ``first`` lies above those of all
     others. ``low`` and ``high`` have the ends for each answer."""
+    # The joint intervals hold at once, so no further correction for picking the leader is needed.
     others = np.delete(np.asarray(high), first)
     return bool(np.all(others < np.asarray(low)[first]))
 

@@ -75,6 +75,7 @@ def checks_result(survey: Survey, reports: Iterable[tuple[int, Repeated]]) -> Ch
             for (value,), count in zip(values, times, strict=True)
             if value is not None
         ]
+        # Only the counts of pairs are kept, not the reports: there may be millions.
         counts[place].add((value for value, _ in answered), (count for _, count in answered))
     questions: list[CheckedResult] = []
     for (_, question, law), count in zip(chosen, counts, strict=True):

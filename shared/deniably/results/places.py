@@ -11,6 +11,7 @@ from deniably.results.drawing.rounding import exact, with_unit
 
 _OPPOSITE = {"east": "west", "north": "south", "west": "east", "south": "north"}
 _NUMBERS = re.compile(r"-?[0-9.]+( to -?[0-9.]+)?", re.ASCII)
+# A label may name the direction of its side, such as "km north" or "eastwards".
 _DIRECTION = re.compile(r"\b(north|south|east|west)(?:wards?)?\b", re.IGNORECASE)
 
 
@@ -64,5 +65,6 @@ def _along(side: SideResult, low: str, high: str) -> str:
         return f"{side.label} {with_unit(_reach(low, high), side.unit)}"
     towards = direction[1].lower()
     if float(low) < 0:
+        # West is minus east: the ends change places with their signs.
         low, high, towards = high.lstrip("-"), low.lstrip("-"), _OPPOSITE[towards]
     return f"{with_unit(_reach(low, high), side.unit)} {towards}"

@@ -117,6 +117,8 @@ def beyond_noise(mechanism: HasLaw[Noise], tally: Tally, risk: float) -> int:
     """
     law = mechanism.law
     chance = risk / (2 * tally.n)  # of one report, for each of two sides
+    # The tail falls with the distance, so the first distance that is rare enough is found by
+    # halving.
     first = bisect_left(range(law.reach + 1), True, key=lambda y: law.tail(y) <= chance)
     cells = tally.cells().items()
     return sum(n for cell, n in cells if not -first < cell < law.k - 1 + first)
@@ -149,6 +151,7 @@ class PairCounts:
         often each occurs; once if None."""
         rest = zip(reports, repeat(1) if times is None else times, strict=False)
         while block := list(islice(rest, _BLOCK)):
+            # One product of matrices counts all pairs of a block; doubles hold such counts exactly.
             bits = support_rows([value for value, _ in block], len(self.both)).astype(np.float64)
             counts = np.array([count for _, count in block])
             self.both += ((bits * counts[:, None]).T @ bits).astype(np.int64)
@@ -175,6 +178,7 @@ def implausible_pairs(
     expected = n * offset + alone * (single[:, None] + single)
     # Each of the k (k - 1) / 2 pairs can be off to two sides.
     reach = n * deviation(n, spread, risk / (k * (k - 1)))
+    # The upper triangle: each pair once.
     odd = np.argwhere(np.triu(np.abs(counts - expected) > reach, 1)).tolist()
     pairs = [
         ImplausiblePair(a, b, int(counts.item(a, b)), float(expected.item(a, b))) for a, b in odd

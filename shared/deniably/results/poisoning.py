@@ -90,6 +90,7 @@ def of_choices(mechanism: HasLaw[Law]) -> Leverage:
         score = of_choice(law)
         return Leverage(score.low, score.high, 1 / float(law.p - law.q), score.sampled_fraction)
     scores = share_scores(matrix(law))
+    # For every two choices and every output: (k, k, outputs).
     apart = scores[:, None] - scores
     return Leverage(float(scores.min()), float(scores.max()), float(apart.max()))
 
@@ -106,4 +107,5 @@ def share_scores(channel: Floats) -> Floats:
     """Returns the score that each output of a channel gives each choice, shape (choices, outputs).
     ``channel`` is the matrix of P(output | choice). The mean score over reports is the unbiased
     share."""
+    # The score of a choice has expectation 1 for people with the choice and 0 for others.
     return np.array([scores(channel, row) for row in np.eye(len(channel))])

@@ -104,6 +104,7 @@ def implausible_mean(
 def _odd(
     mean: Mean, ends: tuple[float, float], score: Score, risk: float, label: str = ""
 ) -> list[str]:
+    # Scores are on the scale from 0 to 1, the mean is in its unit.
     place = (mean.estimate - ends[0]) / (ends[1] - ends[0])
     if not plausibility.too_far(place, mean.n, plausibility.of_score(score), risk):
         return []

@@ -104,6 +104,7 @@ class Protection:
 
 def privacy(source: ResultsSource, protections: Sequence[Protection]) -> str:
     """Returns a note on how the answers to one question, or to several, are protected."""
+    # Each protection once, in the order of the questions.
     different = list(dict.fromkeys(protections))
     methods = "; ".join(f"{protection.method}, {protection.words}" for protection in different)
     which = "this question"

@@ -48,6 +48,7 @@ class Remote:
     @property
     def host(self) -> str:
         """The server's host name, with its port."""
+        # Without "user:password@" in front.
         return urlsplit(self.server).netloc.rpartition("@")[2]
 
     @property
@@ -98,7 +99,9 @@ class Remote:
             params=query,
             headers={"Authorization": f"Bearer {self.token}"} if self.token else {},
             timeout=patience,
+            # A redirect would carry the token to another server.
             allow_redirects=False,
+            # Read piece by piece, so that the limit of bytes holds while reading.
             stream=True,
             auth=_unchanged,
         )
@@ -170,5 +173,6 @@ def _why(response: requests.Response) -> str:
     try:
         problem = json.loads(read_answer(response, PROBLEM))
         return one_line(str(problem.get("detail") or problem["title"]))
+    # The answer may come from anything that listens there, so its body may be anything.
     except (BadInput, ValueError, LookupError, AttributeError, TypeError, RecursionError):
         return f"no Deniably server answers there (status {response.status_code})"

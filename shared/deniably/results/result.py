@@ -52,6 +52,7 @@ from deniably.survey.survey import Survey
 
 CONFIDENCE = 0.95
 
+# The class of results for each type of question, by its tag.
 _DOCUMENTS = {
     str(document.__struct_config__.tag): document for document in get_args(QuestionResult)
 }
@@ -162,6 +163,7 @@ def _question(reported: _Reported) -> QuestionResult:
     additions = [_of_group(reported, group) for group in groups(question)]
     for addition in additions:
         for key, value in addition.fields.items():
+            # Parts of a question add to one list, in their order.
             fields[key] = [*fields.get(key, []), *value] if isinstance(value, tuple) else value
     return cast(
         QuestionResult,
@@ -351,6 +353,7 @@ def _of_all(
 ) -> dict[str, object]:
     """What all shares of a question have in common. Where devices draw which questions they ask,
     the design effect counts all respondents, also those without this question."""
+    # The two largest estimates, largest first: how far the leader is in front.
     effect, first, second = estimate.design_effect, *sorted(estimates)[:-3:-1]
     fraction = reported.sampled_fraction
     leverage = poisoning.of_group(reported.question.report_mechanism, group)
@@ -383,6 +386,7 @@ def _mean(reported: _Reported, group: SingleMean) -> _Addition:
         return _untold_mean(reported, group)
     fields = {"mean": _mean_result(reported, figure, mean)}
     sentence = _mean_sentence(figure, fields["mean"], reported.confidence)
+    # The poisoning of this question is stated for its shares, not for its mean.
     if not group.guarded:
         return _Addition(fields, sentence)
     leverage = poisoning.of_group(reported.question.report_mechanism, group)
@@ -427,6 +431,7 @@ def _mean_of_part(reported: _Reported, group: SingleMean) -> _Addition:
     assert shown.mean is not None
     own, risk = (
         tally_of_part(question, figure.index, reported.tally),
+        # The numbers share the question's risk of a false alarm.
         reported.risk / len(question.parts),
     )
     return _Addition(
@@ -486,6 +491,7 @@ def _distribution(reported: _Reported, group: Buckets) -> _Addition:
     question, tally = reported.question, reported.tally
     distribution = group.estimate(tally, reported.confidence)
     can_smooth = smoothing.helps(question, tally.n)
+    # The fit of the shares for display depends on the mechanism alone.
     fit = "projection" if isinstance(question.mechanism.law, Supporting) else "em"
     if reported.smooth and can_smooth:
         fit, distribution = "ems", smoothing.smoothed(question, tally, distribution)

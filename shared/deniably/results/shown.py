@@ -33,6 +33,7 @@ def ordered(choices: Sequence[ChoiceResult], *, by_size: bool) -> list[ChoiceRes
     """Returns the choices in the order of the question, or by falling estimate if ``by_size``.
     Answers such as "Prefer not to say" come last."""
     proper = [choice for choice in choices if not of_choice(choice).aside]
+    # Refusals stay last whatever their size: they are no answer to the question.
     aside = [choice for choice in choices if of_choice(choice).aside]
     return [*(sorted(proper, key=lambda choice: -choice.estimate) if by_size else proper), *aside]
 

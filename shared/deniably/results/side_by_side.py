@@ -119,6 +119,7 @@ def means(sides: Sequence[Side], results: Sequence[QuestionResult]) -> Iterator[
     if all(isinstance(result, VectorResult) for result in results):
         yield from _means_of_parts(sides, cast("Sequence[VectorResult]", results))
         return
+    # Not every type of question has a mean.
     mean_results = [structs.asdict(result).get("mean", UNSET) for result in results]
     if all(isinstance(mean, MeanResult) for mean in mean_results):
         yield _of_mean("Mean", sides, cast("list[MeanResult]", mean_results))
@@ -164,6 +165,7 @@ def _means_of_parts(
 
 
 def _of_mean(label: str, sides: Sequence[Side], places: Sequence[MeanResult]) -> FigureOfSides:
+    # All sides ask alike; the last, the newest wave, gives the words.
     side = sides[-1]
     extent = [float(end) for end in side.group.figure.ends]
     return FigureOfSides(None, label, places[0].unit, extent, _ends(side.question), places, sides)

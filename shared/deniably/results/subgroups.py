@@ -57,7 +57,9 @@ def shown_subgroups(
 
     for subgroup in sorted(every_subgroup(strata), key=order):
         inside = members(strata, subgroup)
+        # If results are sums of strata, sums and differences are all that can be worked out.
         with_it = known.and_one([int(i in inside) for i in range(size)])
+        # The question with the fewest reports decides.
         if min(map(sum, zip(*(counts[i] for i in inside), strict=True))) < minimum:
             continue
         if not any(with_it.has(part) for part in small):
@@ -81,6 +83,7 @@ def all_shown(
 
 
 def _parts(size: int) -> Iterator[Coefficients]:
+    # At most 2**8 parts: a survey has up to 8 strata.
     return (list(part) for part in product((0, 1), repeat=size))
 
 

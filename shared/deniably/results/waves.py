@@ -295,6 +295,7 @@ class _Draft:
         # The last wave less the first.
         compared = figure.apart(-1, 0)
         self._change: DifferenceResult | None = compared.result(confidence) if compared else None
+        # Over two waves the trend is the change, which would be tested twice.
         self._trend = _trend(figure, numbers) if compared and len(numbers) > FEWEST else None
         self._adjusted = 1.0
         self._seen: list[bool] = []
@@ -342,6 +343,7 @@ class _Draft:
         """What the tests that are below the risk show."""
         assert self._change is not None
         slopes = [self._change["estimate"], self._slope()]
+        # Without a trend there is one p-value, and the change alone decides.
         signs = {slope > 0 for slope, seen in zip(slopes, self._seen, strict=False) if seen}
         if not signs:
             return None

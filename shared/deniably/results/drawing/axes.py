@@ -70,6 +70,7 @@ def of_numbers(low: float, high: float, unit: str = "", *, first: str = "", last
     """
     longest = max(len(number(low)) + len(first), len(number(high)) + len(last or unit))
     limit = _MOST_STEPS if longest <= _SHORT else _SHORT
+    # Words at the ends belong to the ends of a scale, so its axis must end exactly there.
     values = _even(low, high, limit, exact=bool(first or last))
     texts = [plain(value, values[1] - values[0]) for value in values]
     texts[0] = f"{texts[0]} {_cut(first)}" if first else texts[0]
@@ -90,6 +91,7 @@ def _even(low: float, high: float, limit: int, *, exact: bool) -> list[float]:
     elif exact:
         steps = range(math.ceil(length / limit), round(length) + 1)
     else:
+        # Round steps are 1, 2, 2.5, 4 or 5 times a power of ten.
         unit = 10.0 ** math.floor(math.log10(length / limit))
         sizes = (unit * factor for factor in (1, 2, 2.5, 4, 5, 10))
         steps = (size for size in sizes if size * limit >= length - 1e-9)
@@ -130,6 +132,7 @@ def of_differences(rows: Iterable[Row]) -> Axis:
     a dark line at 0."""
     ends = [end for row in rows if row.drawn for end in row.interval]
     low, high = min([*ends, 0.0]), max([*ends, 0.0])
+    # Equal ends at 0 would give no step.
     step = _step(max(high - low, 0.02), _SHORT)
     # Without the 1e-9 a multiple that is rounded down would move the axis by a whole step.
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
@@ -144,6 +147,7 @@ def of_values(values: Iterable[float], unit: str = "") -> Axis:
     follows the last number. Raises ValueError if there are no values."""
     least, largest = _ends(values)
     step = _step(largest - least, _FIVE)
+    # Rounding must not add a step where a value is a multiple already.
     first, last = math.floor(least / step + 1e-9), math.ceil(largest / step - 1e-9)
     ticks = [(step * k, plain(step * k, step)) for k in range(first, last + 1)]
     ticks[-1] = (ticks[-1][0], with_unit(ticks[-1][1], unit))
@@ -192,6 +196,7 @@ def of_ratios(values: Iterable[float], unit: str = "") -> Axis:
     # Beyond two powers of ten, labels at 2 and 5 would crowd the axis.
     few = high - low > 2 or high > _LONG
     inner = (1,) if few else (1, 2, 5)
+    # The axis ends at such marks too, so it need not span whole powers of ten.
     round_ = [part * 10.0**k for k in range(low, high + 1) for part in inner]
     first = max(tick for tick in round_ if tick <= least * (1 + 1e-9))
     last = min(tick for tick in round_ if tick >= largest * (1 - 1e-9))

@@ -36,8 +36,8 @@ _BAR, _BAR_ROW = 14, 44
 _BESIDE = 32  # characters of a label and its value that fit side by side on a phone
 _EDGE = 12
 """Pixels of margin around a drawing that is a file of its own."""
-_PERSON, _OF_A_ROW = 22, 10
-_OPACITY = {95: 0.14, 80: 0.24, 50: 0.45}
+_PERSON, _OF_A_ROW = 22, 10  # pixels of a person, and people in a row: 220 pixels fit every phone
+_OPACITY = {95: 0.14, 80: 0.24, 50: 0.45}  # by confidence; bands lie on one another
 _CHARACTERS = 44  # of the whole width of a phone
 _LEFTMOST, _RIGHTMOST, _INDENT, _NOTHING = Html("0"), Html("100%"), Html(' dx="6"'), Html()
 
@@ -294,10 +294,12 @@ def _stretched(layer: Line | Band, graph: Graph) -> Html:
 
     if isinstance(layer, Line):
         return Html.filled(
+            # The box is stretched: a stroke that scales would be thicker across than along.
             '<polyline points="{points}" {look} vector-effect="non-scaling-stroke"/>',
             points=Html.joined(" ", (place(x, y) for x, y in layer.points)),
             look=_line_look(layer),
         )  # fmt: skip
+    # Along the upper line, and back along the lower one.
     there = [place(x, high) for x, _, high in layer.points]
     back = [place(x, low) for x, low, _ in reversed(layer.points)]
     return Html.filled(
@@ -393,6 +395,7 @@ def _areas(areas: Mosaic) -> tuple[int, list[Html]]:
     column = 0
     for area in areas.areas:
         x = Html.filled("{x:.2f}%", x=100 * left)
+        # The first tile of a column, which has the label above.
         if up == 0.0:
             parts.append(_text(x, 14, areas.columns[column]))
         y = _LINE + _TALL * (1 - up - area.up)
@@ -459,6 +462,7 @@ def _text(
     return Html.filled(
         '<text{kind} x="{x}" y="{y:.1f}"{side}{colour}{extra}>{words}</text>',
         kind=Html(' class="ink"' if fill == "ink" else ""), x=x, y=y, side=side,
+        # The heading of a file brings a colour of its own.
         colour=_NOTHING if "fill=" in extra.source else colour, extra=extra,
         words=Html.text(words),
     )  # fmt: skip

@@ -49,6 +49,7 @@ def heat_cell(
 ) -> HeatCell:
     """Returns a cell of a heat table whose largest estimate is ``largest``; it is hatched unless
     its share is ``seen``, that is, stands out from the noise."""
+    # An unbiased estimate can be below 0.
     part = max(estimate, 0.0) / largest if largest > 0 else 0.0
     return HeatCell(share(estimate, interval), min(int(part * _SHADES), _SHADES - 1), not seen)
 

@@ -62,7 +62,8 @@ _BOLD = {
     1000: "\u2014\u2026\xc6\u0152",
 }
 
-"""Thousandths of the size, each with its characters."""
+"""{width in thousandths of the font size: the characters of that width}, as for the regular
+letters."""
 # Wide East Asian letters are squares, emoji are wider still; a letter that is not listed counts as
 # a square, which is too wide rather than too narrow.
 _WIDE, _PICTURE, _OTHER = 1000, 1300, 1000
@@ -145,6 +146,7 @@ _ON_TOP = frozenset({"Mn", "Me", "Cf"})
 """Categories of characters that take no room of their own."""
 
 
+# A text has few different letters, and normalising each is slow.
 @lru_cache(maxsize=4096)
 def _letter(char: str, bold: bool) -> int:
     if (known := _WIDTHS[bold].get(char)) is not None:

@@ -19,7 +19,7 @@ from deniably.results.drawing.sheet import (
 
 _PAD, _LINE = 6.0, 2.5
 _LABELS, _LEAST = 0.3, 0.1
-"""The least of the width that the first column keeps, and that a column of figures has."""
+"""The smallest fractions of the width that the first column keeps, and that another column has."""
 
 
 @dataclass(frozen=True)

@@ -69,6 +69,8 @@ def _draw_map(sheet: Sheet, shown: AreaMap, centres: Sequence[tuple[float, float
     left = max(width(text, AXIS) for _, text in ticks) + 4
     side, top = min(sheet.across - left - AXIS, _MOST), sheet.at
     for at, text in ticks:
+        # The baseline is 0.35 of the size below the line: digits are 0.7 high, so they are centred
+        # on it.
         base = top + side * (1 - at / 100) - 0.65 * AXIS
         sheet.lines([text], left - 4, base, AXIS, colour=SOFT, anchor="end")
     rings = [
@@ -112,6 +114,7 @@ def _draw_areas(
         text = plain(area.reading.value)
         long = width(text, INTERVAL, bold=True)
         x, y = left + begins + wide / 2, top + above + high / 2
+        # A share under a ring could not be read; the list beside the map has it.
         free = not any(
             abs(x - at) < long / 2 + _RING and abs(y - down) < INTERVAL / 2 + _RING
             for at, down in rings

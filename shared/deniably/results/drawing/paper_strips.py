@@ -112,6 +112,7 @@ def _draw_strip(
     if not row.drawn:
         return
     y, mark = top + height / 2, colour(row)
+    # The widest band first, so that the narrower ones lie on it.
     for ends, opacity in zip((row.interval, row.band_80, row.band_50), BANDS, strict=True):
         if ends is not None:
             sheet.box(x(ends[0]), y - BAND / 2, x(ends[1]) - x(ends[0]), BAND, mark, opacity)

@@ -27,7 +27,7 @@ _SHADES = (0.04, 0.12, 0.22, 0.34, 0.48)
 """Opacities of the shades, as on the page."""
 _PAD, _HATCH, _BROAD = 2.0, 3.0, 72.0
 _LABELS = 0.3
-"""The most of the width that labels of rows take."""
+"""The largest fraction of the width that labels of rows take."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,7 @@ class PaperTable:
     def draw(self, sheet: Sheet) -> None:
         """Draws the table on ``sheet``, block after block."""
         columns = list(_columns(self.heat))
+        # The labels' column takes what it needs, so that more columns fit a block.
         labels = needed(
             [self.heat.rows.title, *_rows(self.heat)], INTERVAL, _LABELS * sheet.across - 2 * _PAD
         )

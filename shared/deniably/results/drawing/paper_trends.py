@@ -89,6 +89,7 @@ class _Picture:
         )  # fmt: skip
         ticks = [text for _, text in self.axis.ticks]
         self.left = needed(ticks, AXIS, sheet.across / 3) + 3
+        # Room for half of the first and of the last label.
         side = max(_SIDE, *(width(self.waves[place], AXIS) / 2 + 1 for place in (0, -1)))
         first, last = self.left + side, sheet.across - side
         self.step = (last - first) / max(len(self.rows) - 1, 1)
@@ -123,6 +124,7 @@ class _Picture:
         return self.foot - self.height * self.axis.at(value) / 100
 
     def _mark(self, x: float, row: Row) -> None:
+        # With many waves, bands of neighbours would touch.
         across = min(BAND, 0.6 * self.step)
         for ends, opacity in zip((row.interval, row.band_80, row.band_50), BANDS, strict=True):
             if ends is not None:

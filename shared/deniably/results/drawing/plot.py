@@ -32,6 +32,7 @@ def dots(values: Sequence[float], known: int, axis: Axis) -> Html:
     others are open, since their position is not known well. Source: Kay, Kola, Hullman and Munson
     2016, "When (ish) is my bus?", CHI.
     """
+    # The high end of the axis belongs to the last column.
     columns = [min(_COLUMNS - 1, int(axis.at(value) / 100 * _COLUMNS)) for value in values]
     height = max(_HEIGHT, max(Counter(columns).values(), default=0) * _STEP + 8)
     stacked: Counter[int] = Counter()

@@ -44,6 +44,7 @@ def png(figure: str, dots: int = DOTS) -> Png:
     return Png(_with_dots(_pixels(figure, _family(), dots), dots))
 
 
+# Each try renders a letter, and a machine's fonts stay the same.
 @cache
 def _family() -> str:
     """The first font that this machine has."""
@@ -61,6 +62,7 @@ def _family() -> str:
 def _with_dots(pixels: bytes, dots: int) -> bytes:
     """The file with the chunk that says how large it is on paper (PNG, third edition, 11.3.4.3)."""
     a_metre = round(dots / 0.0254)
+    # 1 says that the unit is the metre; the checksum covers type and data.
     chunk = b"pHYs" + struct.pack(">IIB", a_metre, a_metre, 1)
     whole = struct.pack(">I", len(chunk) - 4) + chunk + struct.pack(">I", zlib.crc32(chunk))
     return pixels[:_HEAD] + whole + pixels[_HEAD:]

@@ -129,6 +129,7 @@ def hundred(part: Fraction | float, places: int = 1) -> str:
         return number(float(in_hundred))
     if abs(in_hundred - round(in_hundred)) < _WHOLE and 0 < round(in_hundred) < 100:
         return number(float(in_hundred))
+    # So that 99.97 does not read 100.0.
     first = places if in_hundred < _NEARLY else 2
     fit = (d for d in range(first, _MOST_PLACES) if 0 < round(in_hundred, d) < 100)
     if (decimals := next(fit, None)) is None:
@@ -160,6 +161,7 @@ def places(interval: Sequence[float]) -> int:
     """Returns how many decimals a mean deserves by the width of its interval; -2 rounds to
     hundreds."""
     half = (interval[1] - interval[0]) / 2
+    # The last digit printed is the first digit of a tenth of the half-width.
     return min(6, round(-math.log10(half / 10))) if half > 0 else 2
 
 
@@ -171,6 +173,7 @@ def number(value: float, decimals: int = 0) -> str:
     ('0.0', '−1,200')
     """
     text = f"{round(value, decimals):,.{max(decimals, 0)}f}"
+    # Rounding can leave "-0.0"; zero has no sign.
     if not any(digit in text for digit in "123456789"):
         text = text.removeprefix("-")
     return text.replace("-", MINUS)

@@ -53,6 +53,7 @@ class Sheet:
         """Returns a part of this sheet that begins at the current height. What is drawn on the part
         is drawn on this sheet, but does not move its height."""
         part = Sheet(across, self.left + left, self.at)
+        # One list for all parts: what is drawn on a part belongs to the sheet.
         part.drawn = self.drawn
         return part
 
@@ -107,6 +108,7 @@ class Sheet:
             Html.filled(
                 '<rect x="{x:.1f}" y="{y:.1f}" width="{across:.1f}" height="{down:.1f}"'
                 ' fill="{colour}"{seen}/>',
+                # A narrower mark would not be seen in print.
                 x=self.left + x, y=y, across=max(across, 0.5), down=max(down, 0.5),
                 colour=Html(colour), seen=seen if opacity < 1 else Html(),
             )

@@ -45,6 +45,7 @@ def table(
     body: list[Html] = []
     aside = False
     for row, own in zip(rows, own_axes, strict=True):
+        # A gap before the first row that is set aside.
         body.append(_row(row, own, gap=row.aside and not aside))
         aside = row.aside
     return Html.filled(
@@ -154,6 +155,7 @@ def _bar(kind: Html, ends: Ends, axis: Axis, height: int) -> Html:
     left, right = axis.at(ends[0]), axis.at(ends[1])
     return Html.filled(
         '<rect class="{kind}" x="{left:.2f}%" width="{width:.2f}%" y="50%"'
+        # y is in per cent and the height in pixels, so a transform takes half of it off.
         ' height="{height}" transform="translate(0 -{half})"/>',
         kind=kind, left=left, width=max(right - left, _LEAST), height=height, half=height // 2,
     )  # fmt: skip

@@ -105,6 +105,7 @@ def _dates(result: SurveyResult, days: Sequence[str]) -> tuple[str, str]:
     if result.state != "closed":
         since = f" since {days[0]}" if days else ""
         return f"The survey has been open{since} and is not closed yet.", "the last day"
+    # Both days are known: empty ones were left out.
     if len(days) == 2:
         first, last = days
         return f"{first if first == last else f'{first} to {last}'} (UTC).", ""

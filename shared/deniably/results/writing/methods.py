@@ -70,6 +70,7 @@ def methods(result: SurveyResult, survey: Survey, days: Iterable[str], signed: s
         f" Deniably {own_version()}.",
     )
     paragraphs = (some if isinstance(some, str) else " ".join(some) for some in passages)
+    # Many fonts of word processors lack the narrow space.
     texts = tuple(paragraph.replace(rounding.NARROW, "\u00a0") for paragraph in paragraphs)
     return Methods(texts, frozenset(draft.cited))
 
@@ -176,6 +177,7 @@ def _randomised(draft: _Draft, result: SurveyResult) -> Iterator[str]:
         f" exp({result.total['epsilon']})"
         f"{', except with a probability of delta' if 'delta' in result.total else ''}."
     )
+    # Questions with one mechanism and one protection are described in one sentence.
     alike: dict[tuple[NamedMechanism, Protection], list[QuestionResult]] = {}
     for question in result.questions:
         # Without the method's words, so that questions with equal mechanisms share one sentence.

@@ -156,6 +156,7 @@ def _of_leader(
     if clear:
         return _vague(f"the share of “{label}”, the most frequent {to},", reading, _share(figure),
                       level)  # fmt: skip
+    # Combinations have no joint intervals, so nothing is said about a lead.
     before = "the" if not joint else "no answer was clearly in front: the"
     if reading.state == "known":
         text = f"{before} highest estimate of any {to} was {reading.value}, for “{label}”"
@@ -249,6 +250,7 @@ def _of_vector(question: VectorResult, level: str) -> Iterator[_Clause]:
         of = f" under “{question.label}”" if number == 0 else ""
         clause = _of_mean(f"the mean of “{part.label}”{of}", mean, level)
         size = f"; n = {mean.n:,}" if _is_sampled(question) else ""
+        # A clause without an interval has empty brackets.
         yield _Clause(clause.text, f"{clause.bracket}{size}".removeprefix("; "))
 
 

@@ -42,9 +42,12 @@ def _in_words(parameters: Parameters) -> NamedMechanism | None:
 
 def _subset_selection(parameters: Parameters) -> NamedMechanism:
     k, omega = int(parameters["k"]), int(parameters["omega"])
+    # Of all sets, comb(k-1, omega-1) hold the true answer and comb(k-1, omega) do not: a ratio of
+    # omega : k - omega, times the weights (Ye and Barg 2018).
     kept, other = omega * parameters["own"], (k - omega) * parameters["other"]
     p = kept / (kept + other)
     if omega > 1:
+        # Of the sets with a given other answer, (omega-1) : (k-omega) hold the true one or not.
         q = omega * ((omega - 1) * parameters["own"] + (k - omega) * parameters["other"])
         return NamedMechanism(
             "subset selection",
@@ -114,6 +117,7 @@ def _unary(parameters: Parameters) -> NamedMechanism:
     own, other, total = (int(parameters[key]) for key in ("own", "other", "total"))
     name = "unary encoding"
     sources: tuple[str, ...] = ("wang2017",)
+    # Symmetric if p + q = 1, optimised if p = 1/2 (Wang et al. 2017).
     if own + other == total:
         name, sources = "symmetric unary encoding", ("erlingsson2014", *sources)
     elif 2 * own == total:

@@ -68,6 +68,7 @@ class Work:
             volume = f"{self.volume}{number}" if self.volume else ""
             where = ", ".join(filter(None, (self.within, volume, pages)))
         link = f" {self.address}" if self.address else ""
+        # APA sets no full stop after a question mark.
         title = self.title if self.title.endswith("?") else f"{self.title}."
         return f"{listed(self.authors)} ({self.year}). {title} {where}.{link}"
 
