@@ -180,6 +180,7 @@ def _seeded(entry: Entry, seed: int) -> dict[str, int]:
 
 @cache
 def _entries() -> dict[str, Entry]:
+    # Imported at first use: experiments need scipy, which most commands do not.
     homes = (import_module(f"deniably.lab.experiments.{name}") for name in EXPERIMENTS)
     entries = [getattr(home, name).entry for home, name in zip(homes, EXPERIMENTS, strict=True)]
     return {entry.name: entry for entry in entries}

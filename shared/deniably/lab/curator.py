@@ -335,6 +335,7 @@ def median_moves(values: npt.ArrayLike, low: float, high: float, changed: int) -
     def at(index: int) -> float:
         return low if index < 0 else high if index >= size else float(clipped[index])
 
+    # Over every way to choose how many of the changed answers lie on either side.
     return max(at(place + t) - at(place + t - changed - 1) for t in range(changed + 2))
 
 

@@ -114,6 +114,7 @@ def dossier(
     alone = f"{survey.name}.yaml" if isinstance(source, Mapping) else Path(source).name
     named = quote(file or alone)
     writer = _DossierWriter(checked, survey, n, named, SEED.read("seed", seed), trials, seconds)
+    # UTC, like all days that Deniably writes.
     today = today or datetime.now(UTC).date()
     planned = plan_survey(survey, n=n)  # refuses at once what an audit would take long for
     audited = audit_survey(survey, trials=trials, seconds=seconds)
@@ -210,6 +211,7 @@ class _DossierWriter:
     def _odds(self, planned: Planned) -> DossierPart:
         heads, *lines = self.checked.lines
         odds = heads.index("odds")
+        # The columns from the odds to the margin say what is given away.
         kept = slice(odds, heads.index("margin"))
         guess_at = planned.lines[0].index("worst guess")
         guesses = {line[0]: line[guess_at] for line in planned.lines[1:]}
@@ -340,6 +342,7 @@ class _DossierWriter:
         )
 
     def _alternatives(self, planned: Planned) -> DossierPart:
+        # Rounded up to tenths of a point, which the printed command can state.
         margin = ceil(1000 * cast(float, planned.rows[-1]["margin"]) - 1e-9) / 1000
         plans: list[dict[str, object]] = [{"n": self.n}]
         heads = ["epsilons", "all together", "odds", f"margin of {self.n:,} respondents"]

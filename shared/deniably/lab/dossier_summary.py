@@ -64,6 +64,7 @@ def summary(
     ]
     blank = f"{_BLANK} ({words('dossier.blank')})"
     for key in STUDY_FACTS:
+        # Labels end in a colon, which a table does not need.
         label = words(_FACTS[key], text="").rstrip(" \N{NO-BREAK SPACE}:：")
         lines.append((label, facts.get(key) or blank))
     contact = survey.contact if isinstance(survey.contact, str) else blank

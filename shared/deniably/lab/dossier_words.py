@@ -85,7 +85,7 @@ def rules(survey: Survey) -> Iterator[str]:
 
 
 def label(question: Question) -> str:
-    """Returns a question as respondents read it, with its name."""
+    """Returns a question as text for readers: its name, its wording and its hint."""
     hint = f" ({question.hint})" if question.hint is not UNSET else ""
     return f"{question.name}: {question.label}{hint}"
 

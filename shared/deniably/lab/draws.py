@@ -69,6 +69,7 @@ class Draws:
         ``simulation`` does.
         """
         law = mechanism.law
+        # The choice of a sampler depends on the number of people alone, so draws stay the same.
         if sum(groups.values()) <= AS_DEVICES:
             answers = [answer for answer, people in groups.items() for _ in range(people)]
             return tally(self.reports(mechanism, answers), law.cell_count)

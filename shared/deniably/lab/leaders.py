@@ -137,6 +137,7 @@ def chosen(n: int, shares: Sequence[float], exponent: float) -> float:
     leader, *others = sample.counts
     ends = leader.first, leader.first + len(leader.chances)
     at = np.arange(exponent * ends[0] + _LOW, exponent * ends[1] + _HIGH + _STEP, _STEP)
+    # Rows are points of the integral, columns the leader's counts.
     away = at[:, None] - exponent * (ends[0] + np.arange(len(leader.chances)))
     # The density of Gumbel's law.
     product = _STEP * _mixed(np.exp(-away - _gone(away)), leader.terms)

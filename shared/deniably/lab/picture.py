@@ -68,6 +68,7 @@ def _some(texts: Sequence[str]) -> list[str]:
     """All texts, or some from the first to the last."""
     if len(texts) <= _TOLD:
         return list(texts)
+    # Evenly spread, with the first and the last.
     last = len(texts) - 1
     return [texts[place * last // (_TOLD - 1)] for place in range(_TOLD)]
 

@@ -108,6 +108,7 @@ def _noisy_shares(answers: QuestionAnswers, by: Calibrated, draws: Draws, runs: 
 
 def _ticks_moved(question: Question, k: int) -> int:
     maximum = question.most if isinstance(question, SelectMultiple) else 1
+    # Every old tick may go, and as many new ones may come.
     return min(k, 2 * maximum)
 
 

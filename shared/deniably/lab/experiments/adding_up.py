@@ -104,10 +104,12 @@ def adding_up(
     # Halving finds it because the formula, once it is below the exact value, stays below.
     first = _first(lambda n: textbook(n, each, left) < _exact(n, each, left), k)
     shown = {1 + (k - 1) * place // _POINTS for place in range(_POINTS + 1)}
+    # Both sides of the point from which the formula is false.
     shown |= {uses for uses in (first, first and first - 1) if uses}
     rows: list[dict[str, Cell]] = []
     for n in sorted(shown):
         rows += _row(n, each, left, is_false=first is not None and n >= first)
+    # The last five rows are those of k answers, one for each figure.
     mine = {str(row["what"]): row for row in rows[-5:]}
     claimed = textbook(k, each, left)
     facts = _facts(k, each, left, first)
@@ -239,6 +241,7 @@ def _drawn(
 def _people(k: int, privacy: Privacy, seed: int) -> Floats:
     """The loss of k reports to each of some people, all to the same answer."""
     mechanism = warner(2, privacy)
+    # Fewer people where each makes many reports, so that the work stays the same.
     people = max(20, min(_PEOPLE, _REPORTS // k))
     draws = Draws(seed, "adding up", k)
     with draws.bulk():
@@ -265,6 +268,7 @@ def _deviation(k: int, epsilon: float) -> float:
 
 def _of_survey(survey: Survey) -> ExperimentFindings:
     mechanisms = [
+        # Devices keep the memo, so waves together reveal no more than it does.
         mechanism.memo if isinstance(mechanism, Memoised) else mechanism
         for mechanism in (question.mechanism for question in survey.questions)
     ]

@@ -64,6 +64,7 @@ def _of_question(question: Question) -> dict[str, Any] | None:
     """Questions with two answers whose reports are these two answers, too."""
     law = question.report_mechanism.law
     two = isinstance(law.domain, One) and law.domain.k == law.cell_count == 2 and law.exact
+    # The mechanism with its memo, if it has one: that is what waves are made with.
     return {"mechanism": question.mechanism} if two else None
 
 
@@ -220,6 +221,7 @@ def _rows(
     what: str, law: _Reports, mechanism: Any, after: Sequence[int], seed: int
 ) -> list[dict[str, Cell]]:
     """The exact law, beside people who answer so often, half of them with either answer."""
+    # Half of the people have either answer, as the reader thinks beforehand.
     half = max(20, min(_PEOPLE, _REPORTS // after[-1])) // 2
     draws = Draws(seed, what)
     sent = [_sent(mechanism, answer, after[-1], draws) for answer in (0, 1) for _ in range(half)]
@@ -230,6 +232,7 @@ def _rows(
         for person, reports in enumerate(sent):
             both = chances[reports[:waves].count((0,))]
             mine, other = both if person < half else both[::-1]
+            # A tie is decided by a coin.
             points += 1.0 if mine > other else 0.5 if mine == other else 0.0
         rows.append(
             _row(what, waves, right)

@@ -308,6 +308,7 @@ class _Clipping:
     def _estimate(self, bound: float, draws: Draws) -> float:
         # As a form does with what is too large.
         clipped = np.minimum(self.numbers.draw(draws, self.people), bound)
+        # Rounded to the nearest step, halves upwards.
         places = np.floor(clipped * (_STEPS / bound) + 0.5).astype(np.int64)
         tally = draws.tally(self.mechanism, Counter(places.tolist()))
         return float(tally.counts @ self.scores) / self.people * bound / _STEPS
@@ -316,6 +317,7 @@ class _Clipping:
 def _places(numbers: _Numbers, more: Sequence[float]) -> list[float]:
     """Maxima with even ratios that hold all the others."""
     low, high = min(*numbers.ends, *more), max(*numbers.ends, *more)
+    # Even ratios, for a logarithmic axis.
     even = np.geomspace(low, high, _PLACES).tolist()
     return sorted({*even[1:-1], low, high, *more})
 

@@ -131,6 +131,7 @@ def catastrophe(
     ]  # fmt: skip
     rows = [*losses, walk, *counted, *certified, *needed]
 
+    # At one and a half times epsilon.
     beyond = losses[_OF_EPSILON + _OF_EPSILON // 2]
     answer = (
         f"Gaussian noise of epsilon {privacy_text(promise)} and delta {to_decimal_text(failing)}"
@@ -203,6 +204,7 @@ def _loss(
 def _certified(size: Fraction, trials: int, claim: float) -> dict[str, Cell]:
     """What so many reports of each answer prove where the catastrophe comes as often as expected,
     and never for the other answer."""
+    # The other answer never makes the plain report: the best case for the audit.
     proved = lower_bound(int(size * trials), 0, trials, 0.0, ALPHA)
     return {"what": "certified", "size": float(size), "trials": trials, "epsilon": proved,
             "claim": claim}  # fmt: skip
@@ -219,6 +221,7 @@ def _counted(
     """The audit by counting of the same code where its coins are out of reach."""
     planted = _Planted(mechanism, size)
 
+    # The audit cannot replay what it does not hand the coins to, so it can only count.
     def without_coins(answer: Hashable) -> Hashable:
         return planted(answer, draws.coins)
 

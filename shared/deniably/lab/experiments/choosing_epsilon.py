@@ -38,6 +38,7 @@ _TONES: dict[str, Tone] = {"local": "mark", "central": "mute", "yours": "second"
 
 def _cases(survey: Survey) -> Iterator[Case]:
     """The survey, at the epsilon of its least protected answer, beside that of a whole report."""
+    # A belief has no bound where the promise can fail.
     exact = [question for question in survey.questions if not question.report_mechanism.loss.delta]
     levels = [promised(question.claim) for question in exact]
     within = [level for level in levels if EPSILON.minimum <= level.ln <= EPSILON.maximum]
@@ -154,6 +155,7 @@ def _others(ours: Sequence[tuple[str, str, float, str]]) -> list[dict[str, Cell]
     for name, unit, epsilon, source in ours:
         rows.append({"what": "deployment", "who": name, "epsilon": epsilon, "unit": unit,
                      "model": "yours", "source": source})  # fmt: skip
+    # By name too, so that equal epsilons have one order on every machine.
     return sorted(rows, key=lambda row: (value(row, "epsilon"), str(row["who"])))
 
 

@@ -185,6 +185,7 @@ def _pictures(
         if across:
             up = value(row, "exact") / across
             words = f"{_hundred(row)}\nreport “{names[report]}”"
+            # Reports that are the truth are drawn darker.
             parts.append(area(row, says, across, up, "exact", words, tone, 50 if kept else 80))
         groups.append(group(row, says, "people", tone, filled=kept))
     of_all = [row for row in rows if row["what"] in ("observed", "recovered")]

@@ -190,6 +190,7 @@ class _Run:
         fullest: list[int] = np.argsort(-self.counts, kind="stable")[: 2 * GROUPS].tolist()
         for cell in fullest:
             having = int(self.counts[cell])
+            # The variance of the count of reports that name the area, for exactly these people.
             noise = having * p * (1 - p) + (n - having) * q * (1 - q)
             for way, drawn, error in (
                 (GRID, self.noisy[cell], self.published[cell].noise.deviation / n),

@@ -197,6 +197,7 @@ class _Reports:
         low, high = self.score.low, self.score.high
         first, ours = _binomial(having, (1 - low) / (high - low))
         other, theirs = _binomial(n - having, -low / (high - low))
+        # The sum of two independent binomials.
         chances = np.convolve(ours, theirs)
         naming = first + other + np.arange(chances.size)
         return naming * high + (n - naming) * low, chances
@@ -214,6 +215,8 @@ class _Reports:
         unordered = shuffled_epsilon(Clones.of(AnswerPair(self.loss)), n, delta)
         law = self.mechanism.law
         binary = isinstance(law, Supporting) and law.binary
+        # For randomised response the count has an exact bound; others take that of unordered
+        # reports.
         count = binary_epsilon(n, self.loss, delta) if binary else unordered
         yield _known("who sees the reports' count", count, delta)
         yield _known("who sees the reports in no order", unordered, delta)

@@ -192,6 +192,7 @@ def _crossing(laplace: Calibrated, gauss: Calibrated) -> int:
     def narrower(numbers: int) -> bool:
         return gauss.noise(1.0, numbers).deviation <= laplace.noise(1.0, numbers).deviation
 
+    # The first power of two that is enough, then halving.
     high = 1
     while not narrower(high):
         high *= 2

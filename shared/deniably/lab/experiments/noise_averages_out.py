@@ -54,6 +54,7 @@ def _of_question(question: Question) -> dict[str, Any] | None:
     """Questions whose first figure has one score, and which everybody reports."""
     law = question.report_mechanism.law
     figure = groups(question)[0].figures[0]
+    # Where devices sample, the number of reports would be random, too.
     if law.sampled_fraction < 1 or not isinstance(law.domain, One | Ticks):
         return None
     if not isinstance(figure, Share | Average):
@@ -213,9 +214,11 @@ def _noise(score: Score, answers: tuple[int, int], k: int) -> tuple[float, float
 def _rows(
     figure: _Figure, people: int, share: Fraction, draws: Draws, maximum: int
 ) -> list[dict[str, Cell]]:
+    # Whole people: the truth is their share, which may differ from the one that was asked for.
     having = round(people * share)
     truth, (yes, no) = having / people, figure.noise
     error = sqrt(having * yes + (people - having) * no) / people
+    # The work stays about the same for any number of people.
     times = max(1, min(maximum, _MOST_REPORTS // people))
     seen = [figure.estimate(draws, having, people) for _ in range(times)]
     off = sqrt(sum((estimate - truth) ** 2 for estimate in seen) / times)
@@ -225,6 +228,7 @@ def _rows(
         "truth": truth,
         "exact": error,
         "drawn": off,
+        # A standard deviation from so many normal values has the relative error 1 / sqrt(2 times).
         "standard_error": error / sqrt(2 * times),
         "low": truth - _Z * error,
         "high": truth + _Z * error,

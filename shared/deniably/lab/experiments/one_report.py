@@ -161,6 +161,7 @@ def _odds_of(law: Finite | Any) -> Fraction:
             law.probability(first, (output,)) / law.probability(second, (output,))
             for output in range(law.outputs)
         )
+    # The report at the low end speaks most for the lower answer.
     end = (-law.reach,) if not isinstance(law, Finite) else (0,)
     return Fraction(law.probability(first, end) / law.probability(second, end))
 

@@ -180,6 +180,7 @@ def _rows(
     """Each way with so many people: its exact law, and samples that are drawn."""
     law = mechanism.law
     assert isinstance(law, Supporting)
+    # How often reports name each choice: q plus its share times p - q.
     seen = [float(law.q) + share * float(law.p - law.q) for share in shares]
     exact = {
         _DIRECT: most_named(people, shares),
@@ -190,6 +191,7 @@ def _rows(
     }
     draws = Draws(seed, "winner", people)
     times = max(1, min(_SAMPLES, _MOST_REPORTS // people))
+    # Without the last end, which rounding may leave below 1.
     ends = np.cumsum(shares)[:-1]
     answers = np.searchsorted(ends, draws.uniform(times * people)).astype(np.int64)
     samples = answers.reshape(times, people)
@@ -228,6 +230,7 @@ def _estimated(
 
 def _leads(counts: npt.NDArray[Any]) -> float:
     """1 where the first is largest; of several that are, each as likely as the others."""
+    # Estimates that are equal may differ by rounding.
     leaders = np.flatnonzero(counts >= counts.max() - 1e-9)
     return 1 / len(leaders) if 0 in leaders else 0.0
 

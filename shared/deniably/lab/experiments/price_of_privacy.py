@@ -274,6 +274,7 @@ def _drawn(k: int, epsilon: float, people: float, seed: int) -> Mapping[str, Cel
     return {
         # The number needed is proportional to the variance of a report, which is measured here.
         "drawn": people * mean_square / score.at(share),
+        # A variance from so many normal values has the relative error sqrt(2 / SURVEYS).
         "standard_error": people * sqrt(2 / SURVEYS),
     }
 

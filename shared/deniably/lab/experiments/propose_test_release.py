@@ -124,6 +124,7 @@ def propose_test_release(
     published = Published(median(values, low, high), little)
     people = of_values([0.0, 2 * proposal.threshold])
     passing = [_passing(proposal, people.high * step / 25, published, draws) for step in range(26)]
+    # At the threshold, symmetric noise passes half of the time.
     middle = _passing(proposal, proposal.threshold)
     here: dict[str, Cell] = _passing(proposal, distance) | {
         "what": "these people", "total": both, "delta": float(failing),

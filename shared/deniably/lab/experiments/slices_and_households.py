@@ -163,6 +163,7 @@ def _drawn_slice(
     margin = value(row, "exact")
     return {
         "drawn": margin * sqrt(square / times) / error,
+        # A standard deviation from so many normal values has the relative error 1 / sqrt(2 times).
         "standard_error": margin / sqrt(2 * times),
     }
 
@@ -170,6 +171,7 @@ def _drawn_slice(
 def _home(people: int, mechanism: Randomiser[Law]) -> dict[str, Cell]:
     """What the reports of so many people with one answer say of it at most."""
     _, greatest = ratios(mechanism.law, mechanism.loss.odds_bound)
+    # Reports are independent given the answer, so their likelihood ratios multiply.
     odds = greatest**people
     return {
         "what": "household",
@@ -191,6 +193,7 @@ def _drawn_homes(
     counts = [_naming(draws.reports(mechanism, [answer] * size * homes), size)
               for answer in (0, 1)]  # fmt: skip
     held = value(row, "exact")
+    # By the delta method: relative variances of two independent counts add up.
     few = sum((1 - chance) / (chance * homes) for chance in likely)
     return {
         "drawn": counts[0] / sum(counts),

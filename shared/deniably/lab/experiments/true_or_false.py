@@ -58,6 +58,7 @@ class Statement:
     found: Callable[[], float]
     because: Callable[[], str]
     see: str
+    # Numbers in texts have two or three digits.
     holds: Callable[[float, float], bool] = lambda exact, stated: isclose(
         exact, stated, rel_tol=5e-3
     )
