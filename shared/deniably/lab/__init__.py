@@ -1,15 +1,17 @@
-"""Shows the textbooks' experiments, made by the code that ships: nothing of it is made again here.
+"""Runs the textbooks' experiments on differential privacy with the code that ships: mechanisms,
+estimators and accounting are not written a second time here.
 
 An experiment is a function from a few bounded inputs to a question, its answer in a sentence, a
-table with the exact law beside a seeded draw, pictures and sources::
+table with the exact result beside a seeded simulation, pictures and sources::
 
     from deniably import lab
 
     lab.noise_averages_out(truth="1/2", n=[10, 100, 100_000], share=0.5, seed=1)
-    lab.of_survey(survey)        # all that apply to a survey, with its own integers
+    lab.of_survey(survey)        # all that apply to a survey, with its own mechanisms
 
-In a notebook it shows itself; ``rows`` is a list of dicts. ``deniably lab`` is the same on the
-command line. The mechanisms of a trusted curator, in ``curator``, are for comparison alone.
+A notebook displays the result of an experiment; ``rows`` is a list of dicts. ``deniably lab`` runs
+the same on the command line. The mechanisms of a trusted curator, in ``curator``, are only for
+comparison.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Registers each experiment once: command, pages and library read this one table.
+"""Registers each experiment once. Commands, pages and the library read this one table.
 
-The inputs are the parameters of the function that are annotated with an ``ExperimentInput``.
-Others, such as a ``mechanism``, come from a survey or from Python alone.
+The inputs of an experiment are the parameters of its function that are annotated with an
+``ExperimentInput``. Other parameters, such as a ``mechanism``, can only come from a survey or from
+Python.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ P = ParamSpec("P")
 
 @dataclass(frozen=True)
 class Case:
-    """An experiment on a survey: ``about`` names the question, ``given`` are the arguments."""
+    """One way to run an experiment on a survey: ``about`` is the label of the question (or the
+    title of the survey) it is about, ``given`` the arguments that come from the survey."""
 
     about: str
     given: Mapping[str, Any]
@@ -37,8 +39,9 @@ Cases = Callable[[Survey], Iterator[Case]]
 class Entry:
     """An experiment of the catalogue.
 
-    ``name`` is that of the command and the page, ``function`` that of the library. ``inputs`` and
-    ``defaults`` go by name. ``cases`` are those of a survey to which it applies.
+    ``name`` is that of its command and page, and ``function`` runs it in Python. ``inputs`` and
+    ``defaults`` are by name of the parameter. ``cases(survey)`` yields the ways to run it on a
+    survey. ``instead`` is {argument of a case: the inputs it replaces}.
     """
 
     name: str
@@ -52,17 +55,17 @@ class Entry:
     instead: Mapping[str, Sequence[str]]
 
     def left(self, case: Case | None) -> dict[str, ExperimentInput]:
-        """Returns the inputs that remain to be chosen once a survey's case has fixed its own; all
-        without a case."""
+        """Returns the inputs, by name, that a reader still has to choose: without a ``case`` all of
+        them, otherwise those that the case does not fix or replace."""
         fixed: Mapping[str, Any] = case.given if case else {}
         taken = {*fixed, *(name for key in fixed for name in self.instead.get(key, ()))}
         return {name: reader for name, reader in self.inputs.items() if name not in taken}
 
     def read(self, values: Mapping[str, object], case: Case | None = None) -> dict[str, Any]:
-        """Reads the remaining inputs, from Python values or text; those not given have their
-        defaults.
+        """Returns checked values of the inputs that ``left`` returns, by name. ``values`` may be
+        Python values or text; inputs that are not among them have their defaults.
 
-        Raises ValueError where there is no such input, or where one is out of range.
+        Raises ValueError if there is no such input, or if a value is out of range.
         """
         left = self.left(case)
         if unknown := sorted(set(values) - set(left)):
@@ -75,8 +78,8 @@ class Entry:
         }
 
     def run(self, case: Case | None = None, /, **given: object) -> Experiment:
-        """Runs the experiment with these inputs, for a survey's ``case`` if given. Raises
-        ValueError as ``read`` does."""
+        """Runs the experiment with these inputs, on a survey's ``case`` if given. Raises ValueError
+        if there is no such input, or if a value is out of range."""
         if case is None:
             return self.function(**self.read(given))
         return replace(self.function(**self.read(given, case), **case.given), about=case.about)
@@ -89,11 +92,12 @@ def experiment(
     cases: Cases | None = None,
     instead: Mapping[str, Sequence[str]] | None = None,
 ) -> Callable[[Callable[P, ExperimentFindings]], Callable[P, Experiment]]:
-    """Makes an experiment of a function, whose inputs it reads and checks before every run.
+    """Returns a decorator that registers a function as an experiment. The decorated function reads
+    and checks its inputs before every run, and returns an ``Experiment``.
 
-    ``title`` is a few words, ``question`` what it answers. ``cases`` says to which questions of a
-    survey it applies, and with which arguments. ``instead`` names the inputs that such an argument
-    takes the place of: an experiment that was given one does not list them.
+    ``title`` is a few words, ``question`` what the experiment answers. ``cases(survey)`` yields the
+    ways to run it on a survey. ``instead`` is {argument: the inputs it replaces}: an experiment
+    that was given such an argument does not list those inputs.
     """
 
     def registered(function: Callable[P, ExperimentFindings]) -> Callable[P, Experiment]:
@@ -104,6 +108,8 @@ def experiment(
         def run(*args: P.args, **more: P.kwargs) -> Experiment:
             bound = signature.bind(*args, **more)
             bound.apply_defaults()
+            # Arguments of this call that replace inputs, such as a question's mechanism for two
+            # coins.
             lent = [key for key in instead or () if bound.arguments[key] is not None]
             replaced = {name for key in lent for name in (instead or {})[key]}
             for key, reader in inputs.items():
@@ -133,6 +139,7 @@ def experiment(
             run,
             instead or {},
         )
+        # ``entries`` finds the entry on the function, so there is no list to be kept in step.
         run.__dict__["entry"] = entry
         run.__dict__["__signature__"] = signature.replace(return_annotation="Experiment")
         return run
@@ -141,8 +148,8 @@ def experiment(
 
 
 def each_question(arguments_for: Callable[[Question], Mapping[str, Any] | None]) -> Cases:
-    """Returns the cases of an experiment on single questions: ``arguments_for`` has the arguments
-    of each, or None where it does not apply."""
+    """Returns the cases of an experiment on single questions. ``arguments_for(question)`` returns
+    the arguments for one question, or None if the experiment does not apply to it."""
 
     def cases(survey: Survey) -> Iterator[Case]:
         for question in survey.questions:
@@ -153,13 +160,13 @@ def each_question(arguments_for: Callable[[Question], Mapping[str, Any] | None])
 
 
 def entries() -> dict[str, Entry]:
-    """Returns every experiment by the name of its command and page, in the order of a handout."""
+    """Returns all experiments by the name of their command and page, in the order of the
+    handout."""
     return dict(_entries())
 
 
 def of_survey(survey: Survey, *, seed: int = 1) -> list[Experiment]:
-    """Returns all experiments that apply to a survey, with the whole numbers of its own
-    mechanisms."""
+    """Returns all experiments that apply to a survey, each run with the survey's own mechanisms."""
     return [
         entry.run(case, **_seeded(entry, seed))
         for entry in entries().values()
@@ -173,6 +180,7 @@ def _seeded(entry: Entry, seed: int) -> dict[str, int]:
 
 @cache
 def _entries() -> dict[str, Entry]:
+    # Imported at first use: experiments need scipy, which most commands do not.
     homes = (import_module(f"deniably.lab.experiments.{name}") for name in EXPERIMENTS)
     entries = [getattr(home, name).entry for home, name in zip(homes, EXPERIMENTS, strict=True)]
     return {entry.name: entry for entry in entries}

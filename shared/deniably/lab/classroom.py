@@ -1,7 +1,8 @@
-"""A class asks itself: how precise that will be, and its estimate within the funnel of L3.
+"""Prepares a class that surveys itself: how precise the result will be, and its estimate within the
+funnel of the experiment ``noise_averages_out``.
 
-The people of a class may be all that it wants to know about (Genest, Hanley and Bhatnagar 2024).
-Then the noise of the reports alone is the error. If they stand for others, it is the wider one.
+A class may want to know only about its own people (Genest, Hanley and Bhatnagar 2024). Then the
+noise of the reports is the only error. If the people stand for others, the error is wider.
 """
 
 from __future__ import annotations
@@ -25,19 +26,20 @@ from deniably.survey.survey import Survey
 from deniably.wording.words import Words
 
 FUNNEL, TREE = "noise-averages-out", "coins"
-"""The experiments that a class looks at."""
+"""The names of the two experiments that a class looks at."""
 _MOST_PEOPLE = 1_000_000
-"""The most people of a funnel."""
+"""The largest number of people in a funnel."""
 TELLING = 9
-"""Odds that a class of 30 may prefer, as it protects less and shows more."""
+"""Odds that a class of 30 may prefer, because they protect less and show more."""
 
 
 @dataclass(frozen=True)
 class GuessTarget:
-    """What a class guesses at: the first figure of a question, from ``low`` to ``high``.
+    """The figure that a class guesses before it sees the result: the first figure of a question,
+    from ``low`` to ``high``.
 
-    ``label`` is the choice whose share it is, and empty for a mean, which has a ``unit``.
-    ``number`` is the place of the question among those that the funnel applies to, from 1.
+    ``label`` is the choice whose share it is, empty for a mean, which has a ``unit``. ``number`` is
+    the position, from 1, of the question among those that the funnel applies to.
     """
 
     label: str
@@ -47,21 +49,22 @@ class GuessTarget:
     number: int
 
     def part(self, value: float) -> float:
-        """Returns a value as a part of the range: 0 at the low end and 1 at the high one."""
+        """Returns a value as a fraction of the range: 0 at the low end and 1 at the high end."""
         return (value - self.low) / (self.high - self.low)
 
 
 @dataclass(frozen=True)
 class SeenEstimate:
-    """The estimate of a target that the results show, of ``n`` reports to the question."""
+    """The estimate of a ``GuessTarget`` in the survey's results, from ``n`` reports to the
+    question."""
 
     n: int
     row: Row
 
 
 def target(survey: Survey, question: Question) -> GuessTarget | None:
-    """Returns what a class guesses at; None where the funnel does not apply to the question, or
-    where its first figure is of several things at once, such as of a place on a map."""
+    """Returns the figure that a class guesses. Returns None if the funnel does not apply to the
+    question, or if its first figure is about several things at once, such as a place on a map."""
     number, group = place(survey, question, FUNNEL), groups(question)[0]
     if number is None or group.part is not None or isinstance(question, Point | Product):
         return None
@@ -76,8 +79,8 @@ def target(survey: Survey, question: Question) -> GuessTarget | None:
 
 
 def place(survey: Survey, question: Question, experiment: str) -> int | None:
-    """Returns the position of a question, from 1, among those that an experiment applies to; None
-    where it does not."""
+    """Returns the position of a question, from 1, among those that the experiment with this name
+    applies to; None if it does not apply."""
     cases = [case.about for case in entries()[experiment].cases(survey)]
     if question.label not in cases:
         return None
@@ -85,26 +88,28 @@ def place(survey: Survey, question: Question, experiment: str) -> int | None:
 
 
 def case(survey: Survey, target: GuessTarget) -> Case:
-    """Returns the target's case of the funnel."""
+    """Returns the funnel's arguments for the target's question."""
     return [*entries()[FUNNEL].cases(survey)][target.number - 1]
 
 
 def margin(survey: Survey, question: Question, people: int) -> float:
-    """Returns half of the 95 % interval that so many people give, as a share, where it is widest.
+    """Returns the half-width of the 95 % interval from this number of people, as a share, where it
+    is widest.
 
-    It is about everybody whom these people stand for, as the intervals of results are.
+    The interval is about everybody whom these people stand for, like the intervals of results.
     """
     figure = groups(question)[0].figures[0]
     assert isinstance(figure, Share | Average)
     variance = figure.variance(question.report_mechanism)
     reports = survey.asked / len(survey.questions)
+    # 0.25 is the variance between people who give 0 or 1, half of them each: the largest there is.
     goal = Goal(lambda _: variance, 0.25, reports)
     return margin_for(goal, question.mechanism.loss.epsilon, people).margin
 
 
 def more_telling(question: Question, people: int) -> float | None:
-    """Returns the margin if the question had the odds ``TELLING``; None unless it asks for one of
-    several choices with lower odds."""
+    """Returns the half-width of the interval that the question would have with the odds
+    ``TELLING``. Returns None unless it asks for one of several choices with lower odds."""
     (first, *_) = groups(question)
     if question.type not in ("yes_no", "select_one"):
         return None
@@ -114,14 +119,15 @@ def more_telling(question: Question, people: int) -> float | None:
 
 
 def sizes(people: int, seen: SeenEstimate | None = None) -> list[int]:
-    """Returns the numbers of people over which a class's funnel is drawn."""
+    """Returns the numbers of people for which a class's funnel is drawn, ascending. ``seen`` is the
+    estimate to be drawn in it, if there is one."""
     sizes_shown = {people, 2 * people, *([seen.n] if seen and seen.n > 1 else [])}
     wider = {min(10, *sizes_shown), max(300, 5 * max(sizes_shown))}
     return sorted({min(size, _MOST_PEOPLE) for size in sizes_shown | wider})
 
 
 def seen(target: GuessTarget, result: QuestionResult) -> SeenEstimate:
-    """Returns a target's estimate in the document of its question's results."""
+    """Returns a target's estimate from the results of its question."""
     document: Any = result
     if target.label:
         chosen = next(choice for choice in document.choices if choice.label == target.label)
@@ -130,8 +136,8 @@ def seen(target: GuessTarget, result: QuestionResult) -> SeenEstimate:
 
 
 def centre(target: GuessTarget, estimate: SeenEstimate | None) -> Fraction:
-    """Returns the share at the middle of the funnel: the estimate in whole points, or a half
-    without one."""
+    """Returns the share at the middle of the funnel: the estimate in whole percentage points, or
+    1/2 without an estimate."""
     if estimate is None or not estimate.row.drawn:
         return Fraction(1, 2)
     share = min(max(target.part(estimate.row.estimate), 0.0), 1.0)
@@ -139,8 +145,8 @@ def centre(target: GuessTarget, estimate: SeenEstimate | None) -> Fraction:
 
 
 def rows_of(target: GuessTarget, estimate: SeenEstimate) -> list[dict[str, Cell]]:
-    """Returns rows for the funnel: an estimate and the ends of its interval; none where it is too
-    vague."""
+    """Returns rows for the funnel's picture: one with the estimate and two with the ends of its
+    interval; none if the results say that it is too uncertain."""
     if not estimate.row.drawn or estimate.n < 2:
         return []
     people: Cell = estimate.n
@@ -155,8 +161,9 @@ def precision(
     survey: Survey, question: Question, target: GuessTarget, people: int, words: Words,
     alone: float | None = None,
 ) -> list[str]:  # fmt: skip
-    """Returns how far off the estimate of so many people may be, in sentences, and what would make
-    that less. ``alone`` is the margin about these people alone, which the funnel's rows have."""
+    """Returns sentences that state how far off the estimate from this number of people may be, and
+    what would reduce that. ``alone`` is the half-width for these people only, a share from the
+    funnel's rows; None leaves it out."""
 
     def points(of: float) -> str:
         return written(half(of), words)
@@ -175,5 +182,6 @@ def precision(
 
 
 def written(number: str, words: Words) -> str:
-    """Returns an English text with its numbers in the language's style."""
+    """Returns English text with its digit separators and decimal points in the style of the
+    language of ``words``."""
     return number.translate({ord(","): words("number.group"), ord("."): words("number.point")})

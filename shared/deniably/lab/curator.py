@@ -1,11 +1,12 @@
-"""What a trusted curator would publish: mechanisms of the central model, to compare with.
+"""Computes what a trusted curator would publish: mechanisms of the central model, to compare with.
 
-A curator sees every true answer and adds noise to what is published. Deniably has none, on purpose.
-These work on arrays in memory, for experiments and simulations, and are no service: their noise is
-of floating-point numbers, whose last bits give away more than theory says (Mironov 2012, CCS).
+A curator sees every true answer and adds noise to what is published. Deniably has no curator, on
+purpose. These mechanisms work on arrays in memory, for experiments and simulations only: their
+noise consists of floating-point numbers, whose last bits give away more than theory says (Mironov
+2012, CCS).
 
-Neighbours are two tables in which one person's answer is another; how many people there are is
-public. That is the promise of the local model, too, so that both can be compared at one epsilon.
+Two tables are neighbours if one person's answer differs; the number of people is public. The local
+model protects the same, so both can be compared at one epsilon.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from deniably.mechanisms.gaussian_noise import analytic_delta, analytic_sigma
 
 @dataclass(frozen=True)
 class Added:
-    """Noise that is added to a number: ``scale`` is b of Laplace's density e**(-|x| / b) / (2 b),
+    """Noise that is added to a number. ``scale`` is b in Laplace's density e**(-|x| / b) / (2 b),
     or the sigma of Gauss's."""
 
     shape: Literal["laplace", "gauss"]
@@ -36,12 +37,12 @@ class Added:
 
     @property
     def deviation(self) -> float:
-        """The standard deviation."""
+        """The standard deviation of the noise."""
         return sqrt(2) * self.scale if self.shape == "laplace" else self.scale
 
     @property
     def mean_distance(self) -> float:
-        """The mean distance of what is published from the truth."""
+        """The mean absolute value of the noise."""
         return self.scale if self.shape == "laplace" else sqrt(2 / pi) * self.scale
 
     def density(self, x: npt.ArrayLike) -> Floats:
@@ -52,20 +53,21 @@ class Added:
         return np.asarray(np.exp(-(at**2) / 2) / (sqrt(2 * pi) * self.scale))
 
     def beyond(self, distance: float) -> float:
-        """Returns how likely the noise is above ``distance``; that is below 1/2 from 0 on."""
+        """Returns the probability that the noise is above ``distance``."""
         at = distance / self.scale
         if self.shape == "gauss":
             return float(special.ndtr(-at))
         return exp(-at) / 2 if at >= 0 else 1 - exp(at) / 2
 
     def margin(self, confidence: float = 0.95) -> float:
-        """Returns the distance from the truth within which the noise stays with ``confidence``."""
+        """Returns the distance from 0 within which the noise stays with probability
+        ``confidence``."""
         if self.shape == "laplace":
             return -self.scale * log(1 - confidence)
         return self.scale * float(special.ndtri((1 + confidence) / 2))
 
     def draw(self, draws: Draws, size: int) -> Floats:
-        """Draws ``size`` independent values of the noise, shape (size,)."""
+        """Returns ``size`` independent values of the noise, shape (size,)."""
         u = draws.uniform(size)
         if self.shape == "gauss":
             # The inverse of the distribution: one uniform number a draw.
@@ -76,17 +78,17 @@ class Added:
 
 
 class Calibrated(Protocol):
-    """A promise that says how much noise it takes."""
+    """A promise of privacy that determines how much noise is needed."""
 
     def noise(self, sensitivity: float, numbers: int = 1) -> Added:
-        """Returns the noise for each of so many ``numbers``; one answer moves each by up to
-        ``sensitivity``."""
+        """Returns the noise for each of ``numbers`` published numbers, where one person's answer
+        can move each by at most ``sensitivity``."""
         ...
 
 
 @dataclass(frozen=True)
 class LaplaceNoise:
-    """The Laplace mechanism: (epsilon, 0).
+    """The Laplace mechanism, which keeps (epsilon, 0)-differential privacy.
 
     Source: Dwork, McSherry, Nissim and Smith 2006 (TCC), theorem 1. Raises ValueError unless
     epsilon is above 0.
@@ -98,8 +100,8 @@ class LaplaceNoise:
         _check_positive(epsilon=self.epsilon)
 
     def noise(self, sensitivity: float, numbers: int = 1) -> Added:
-        """Returns the noise for each of ``numbers``: its b is their summed sensitivity over
-        epsilon.
+        """Returns the noise for each of ``numbers``. Its scale b is the sum of their sensitivities
+        (the L1 sensitivity) over epsilon.
 
         >>> round(LaplaceNoise(1).noise(1).deviation, 3)
         1.414
@@ -109,7 +111,8 @@ class LaplaceNoise:
 
 @dataclass(frozen=True)
 class GaussNoise:
-    """The analytic Gaussian mechanism: the least sigma for (epsilon, delta), whatever epsilon.
+    """The analytic Gaussian mechanism: the smallest sigma that keeps (epsilon, delta), for any
+    epsilon.
 
     Source: Balle and Wang 2018 (ICML), theorem 8. Raises ValueError unless epsilon is above 0 and
     delta between 0 and 1.
@@ -122,7 +125,7 @@ class GaussNoise:
         _check_promise(self.epsilon, self.delta)
 
     def noise(self, sensitivity: float, numbers: int = 1) -> Added:
-        """Returns the noise for each of ``numbers``, by the Euclidean distance of what may change.
+        """Returns the noise for each of ``numbers``, by their L2 sensitivity.
 
         >>> round(GaussNoise(1, 1e-5).noise(1).deviation, 3)
         3.731
@@ -133,10 +136,12 @@ class GaussNoise:
 
 @dataclass(frozen=True)
 class ClassicalGaussNoise:
-    """The textbook's Gaussian mechanism: sigma = Delta sqrt(2 ln(1.25 / delta)) / epsilon.
+    """The textbook's Gaussian mechanism: sigma = Delta sqrt(2 ln(1.25 / delta)) / epsilon, with the
+    L2 sensitivity Delta.
 
-    Proved for epsilon < 1 only (Dwork and Roth 2014, theorem A.1). Below that it is more noise than
-    is needed, and above ``classical_limit(delta)`` less. Raises ValueError as ``GaussNoise`` does.
+    It is proved for epsilon < 1 only (Dwork and Roth 2014, theorem A.1). There it has more noise
+    than needed; above ``classical_limit(delta)`` it has too little. Raises ValueError unless
+    epsilon is above 0 and delta between 0 and 1.
     """
 
     epsilon: float
@@ -156,12 +161,13 @@ class ClassicalGaussNoise:
 
     @property
     def true_delta(self) -> float:
-        """The delta that its noise keeps at its epsilon (Balle and Wang 2018, theorem 8)."""
+        """The smallest delta that this noise keeps at its epsilon (Balle and Wang 2018, theorem
+        8)."""
         return analytic_delta(1.0, self.noise(1.0).scale, self.epsilon)
 
 
 def classical_limit(delta: float) -> float:
-    """Returns the epsilon from which on the textbook's sigma breaks its promise of ``delta``.
+    """Returns the epsilon above which the textbook's sigma does not keep ``delta``.
 
     >>> round(classical_limit(1e-5), 2)
     8.42
@@ -174,18 +180,21 @@ def classical_limit(delta: float) -> float:
 
 @dataclass(frozen=True)
 class Published:
-    """A number that a curator would publish: the ``exact`` one of the table, and its noise."""
+    """A number that a curator would publish: the ``exact`` number of the table, and the noise added
+    to it."""
 
     exact: float
     noise: Added
 
     def draw(self, draws: Draws, size: int = 1) -> Floats:
-        """Draws ``size`` publications of one table, each with noise of its own; shape (size,)."""
+        """Returns ``size`` publications of the same number, each with fresh noise, shape
+        (size,)."""
         return np.asarray(self.exact + self.noise.draw(draws, size))
 
 
 def count(having: npt.ArrayLike, by: Calibrated) -> Published:
-    """Returns how many people have something: ``having`` has a truth value for each.
+    """Returns the number of people who have something, as a curator would publish it. ``having``
+    has a truth value for each person. Raises ValueError unless it is one row.
 
     >>> count([True, False, True], LaplaceNoise(0.1)).noise.mean_distance
     10.0
@@ -194,7 +203,8 @@ def count(having: npt.ArrayLike, by: Calibrated) -> Published:
 
 
 def total(values: npt.ArrayLike, low: float, high: float, by: Calibrated) -> Published:
-    """Returns the sum of ``values``, those beyond ``low`` and ``high`` clipped to them.
+    """Returns the sum of ``values``, clipped to ``low`` and ``high``, as a curator would publish
+    it.
 
     Raises ValueError unless low < high and all values are numbers.
     """
@@ -203,9 +213,10 @@ def total(values: npt.ArrayLike, low: float, high: float, by: Calibrated) -> Pub
 
 
 def mean(values: npt.ArrayLike, low: float, high: float, by: Calibrated) -> Published:
-    """Returns the mean of ``values``, clipped as for ``total``; how many they are is public.
+    """Returns the mean of ``values``, clipped to ``low`` and ``high``, as a curator would publish
+    it; the number of values is public.
 
-    Raises ValueError as ``total`` does, and where there are none.
+    Raises ValueError unless low < high, all values are numbers, and there is at least one.
     """
     clipped = _clipped(values, low, high)
     if not len(clipped):
@@ -219,13 +230,14 @@ def mean(values: npt.ArrayLike, low: float, high: float, by: Calibrated) -> Publ
 def selection_law(
     utilities: npt.ArrayLike, epsilon: float, sensitivity: float = 1.0, *, monotone: bool = False
 ) -> Floats:
-    """Returns the exponential mechanism: how likely each candidate is chosen, by its utility.
+    """Returns the probability with which the exponential mechanism chooses each candidate, by its
+    utility.
 
-    One person's answer moves a utility by up to ``sensitivity``. Where it can only move all of them
-    the same way (``monotone``), half the noise is enough. A count of people who may each change
-    their mind is not: one falls as another rises. Source: McSherry and Talwar 2007 (FOCS), theorem
-    6; Dwork and Roth 2014, theorem 3.10. Raises ValueError unless there is a candidate and epsilon
-    and sensitivity are above 0.
+    One person's answer moves a utility by at most ``sensitivity``. If it can only move all
+    utilities in the same direction (``monotone``), half the noise is enough. Counts of people who
+    may each change their choice are not monotone: one falls as another rises. Source: McSherry and
+    Talwar 2007 (FOCS), theorem 6; Dwork and Roth 2014, theorem 3.10. Raises ValueError unless there
+    is a candidate and epsilon and sensitivity are above 0.
 
     >>> selection_law([3.0, 1.0], epsilon=1).round(3)
     array([0.731, 0.269])
@@ -241,8 +253,8 @@ def selection_law(
 
 
 def select(law: Floats, draws: Draws, size: int = 1) -> npt.NDArray[np.int64]:
-    """Draws ``size`` independent choices by a ``selection_law``: indices of candidates, shape
-    (size,)."""
+    """Returns ``size`` independent choices with the probabilities that ``selection_law`` returns:
+    indices of candidates, shape (size,)."""
     ends = np.cumsum(law)
     u = draws.uniform(size) * float(ends[-1])  # rounding leaves the sum near 1, not at it
     chosen: npt.NDArray[np.int64] = np.searchsorted(ends, u, side="right")
@@ -255,12 +267,14 @@ def select(law: Floats, draws: Draws, size: int = 1) -> npt.NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class Proposal:
-    """Propose-test-release: is the table so far from an unstable one that little noise will do?
+    """Propose-test-release: a mechanism that publishes with little noise if a table passes a
+    private test that it is far from any unstable table.
 
-    The test adds Laplace noise to the ``distance``, in people, to the nearest table whose answer
-    one person could move by more than was proposed, and releases above ``threshold``. It spends
-    epsilon, and fails with ``delta`` at most; the release spends epsilon again: (2 epsilon, delta)
-    in all. Source: Dwork and Lei 2009 (STOC); Vadhan 2017, "The complexity of differential
+    A table is unstable if one person could move its answer by more than was proposed. The test adds
+    Laplace noise to the ``distance`` (the number of people who must change their answers until the
+    table is unstable) and passes above ``threshold``. The test spends epsilon, and passes an
+    unstable table with probability ``delta`` at most; the release spends epsilon again: (2 epsilon,
+    delta) in all. Source: Dwork and Lei 2009 (STOC); Vadhan 2017, "The complexity of differential
     privacy", proposition 3.2. Raises ValueError unless epsilon is above 0 and delta between 0 and
     1/2.
     """
@@ -275,7 +289,7 @@ class Proposal:
 
     @property
     def threshold(self) -> float:
-        """The noisy distance above which there is a release, in people.
+        """The noisy distance, in people, above which a table passes the test.
 
         >>> round(Proposal(1, 1e-5).threshold, 2)
         10.82
@@ -284,32 +298,33 @@ class Proposal:
 
     @property
     def total(self) -> tuple[float, float]:
-        """The (epsilon, delta) of test and release together."""
+        """The (epsilon, delta) that test and release spend together."""
         return 2 * self.epsilon, self.delta
 
     def release_probability(self, distance: float) -> float:
-        """Returns how likely a table at this distance passes the test; ``delta`` at distance 0."""
+        """Returns the probability that a table at this distance passes the test; ``delta`` at
+        distance 0."""
         return Added("laplace", 1 / self.epsilon).beyond(self.threshold - distance)
 
     def release(self, distance: float, published: Published, draws: Draws) -> float | None:
-        """Returns what is published, or None where the test is not passed.
+        """Returns the published number, or None if the table does not pass the test.
 
-        ``published`` has the noise for the sensitivity that was proposed.
+        ``published`` has the noise for the proposed sensitivity.
         """
         test = Added("laplace", 1 / self.epsilon).draw(draws, 1)
         return None if distance + test[0] <= self.threshold else float(published.draw(draws)[0])
 
 
 def median(values: npt.ArrayLike, low: float, high: float) -> float:
-    """Returns the lower median of values that are clipped to ``low`` and ``high``."""
+    """Returns the lower median of values, after clipping to ``low`` and ``high``."""
     clipped = np.sort(_clipped(values, low, high))
     # A value that somebody has, not a mean of two, which is easier to bound.
     return float(clipped[ceil(len(clipped) / 2) - 1])
 
 
 def median_moves(values: npt.ArrayLike, low: float, high: float, changed: int) -> float:
-    """Returns how far one person can move the median of some table in which ``changed`` others have
-    changed their answer: the local sensitivity at that distance.
+    """Returns the local sensitivity of the median at distance ``changed``: how far one person can
+    move the median of any table that differs from this one in the answers of ``changed`` people.
 
     Source: Nissim, Raskhodnikova and Smith 2007 (STOC), section 3.1: the largest gap between two
     values ``changed + 1`` places apart around the median.
@@ -320,15 +335,17 @@ def median_moves(values: npt.ArrayLike, low: float, high: float, changed: int) -
     def at(index: int) -> float:
         return low if index < 0 else high if index >= size else float(clipped[index])
 
+    # Over every way to choose how many of the changed answers lie on either side.
     return max(at(place + t) - at(place + t - changed - 1) for t in range(changed + 2))
 
 
 def median_distance(values: npt.ArrayLike, low: float, high: float, proposed: float) -> float:
-    """Returns how many people must change their answer until one could move the median by more than
-    ``proposed``: 0 where one already can, inf where the whole range is no more."""
+    """Returns how many people must change their answers until one more could move the median by
+    more than ``proposed``: 0 if one already can, inf if the whole range is not wider than that."""
     clipped = _clipped(values, low, high)
     if high - low <= proposed:
         return inf
+    # With everybody changed, the whole range is possible, so there is always such a number.
     return next(
         changed
         for changed in range(len(clipped) + 1)
@@ -339,15 +356,19 @@ def median_distance(values: npt.ArrayLike, low: float, high: float, proposed: fl
 # --- groups of places ---------------------------------------------------------------------------
 
 STEPS = 5
-"""Rounds of a curator's k-means, which share epsilon (Su et al. 2016)."""
+"""The number of rounds of a curator's k-means, among which epsilon is divided (Su et al. 2016)."""
+# Starts, of which the best result counts, and a limit of rounds, which Lloyd's algorithm seldom
+# reaches.
 _STARTS, _ROUNDS = 8, 100
 
 
 def k_means(points: Floats, weights: Floats, groups: int) -> Floats:
-    """Returns centres of weighted points, shape (groups, 2), without any protection.
+    """Returns the centres that k-means finds for weighted points, shape (groups, 2), without any
+    protection.
 
-    Lloyd's rounds from as many starts as ``_STARTS``, each from a heavy point and then from the
-    points that weigh most by their squared distance. The same points give the same centres.
+    Lloyd's algorithm runs from several starts, each from a heavy point and then from the points
+    with the largest weight times squared distance; the best result is returned. The same points
+    give the same centres.
     """
     best, least = points[:groups], inf
     # Stable, so that equal weights are taken in one order on every machine.
@@ -374,12 +395,13 @@ def k_means(points: Floats, weights: Floats, groups: int) -> Floats:
 def k_means_in_process(
     points: Floats, groups: int, epsilon: float, draws: Draws, steps: int = STEPS
 ) -> Floats:
-    """Returns centres by rounds of k-means whose counts and sums have Laplace noise.
+    """Returns the centres of k-means in which each round has Laplace noise on its counts and sums,
+    shape (groups, 2).
 
-    ``points`` are in the square from -1 to 1, to which they are clipped. One person who moves
-    changes two counts by 1 and four sums by up to 1 each: 6 in all, in every round, among which
-    epsilon is divided. Source: Blum, Dwork, McSherry and Nissim 2005 (PODS); Su, Cao, Li, Bertino
-    and Jin 2016 (CODASPY), whose neighbours have a person more or less, so that theirs is 3.
+    ``points`` are clipped to the square from -1 to 1. A person who moves changes two counts by 1
+    and four sums by at most 1: an L1 sensitivity of 6 in every round, among which epsilon is
+    divided. Source: Blum, Dwork, McSherry and Nissim 2005 (PODS); Su, Cao, Li, Bertino and Jin 2016
+    (CODASPY), whose neighbours have one person more or less, so that theirs is 3.
     """
     inside = np.clip(points, -1, 1)
     noise = LaplaceNoise(epsilon / steps).noise(6.0)
@@ -391,19 +413,20 @@ def k_means_in_process(
             [np.bincount(nearest, axis, minlength=groups) for axis in inside.T], axis=1
         ) + noise.draw(draws, 2 * groups).reshape(groups, 2)
         moved = np.clip(sums / np.maximum(counts, 1.0)[:, None], -1, 1)
+        # A group with a noisy count below 1 would divide noise by noise.
         centres = np.where(counts[:, None] >= 1, moved, centres)
     return np.asarray(centres)
 
 
 def counted_on_a_grid(cells: npt.NDArray[np.int64], areas: int, epsilon: float) -> list[Published]:
-    """Returns the noisy number of people in each area; one person who moves changes two counts by
-    1."""
+    """Returns the noisy number of people in each area, from the area of each person in ``cells``. A
+    person who moves changes two counts by 1."""
     noise = LaplaceNoise(epsilon).noise(2.0)
     return [Published(float(count), noise) for count in np.bincount(cells, minlength=areas)]
 
 
 def spread(points: Floats, centres: Floats) -> float:
-    """Returns the mean squared distance of points from the nearest centre."""
+    """Returns the mean squared distance of points from their nearest centre."""
     return float(_apart(points, centres).min(axis=1).mean())
 
 

@@ -1,8 +1,9 @@
-"""Other people's epsilons, to compare with: what others published, with the unit and the source.
+"""Lists the epsilons of published deployments of differential privacy, with unit and source, to
+compare with.
 
-The table is data that ships, as it was read on a day; nothing is fetched. An epsilon alone says
-little: it is for a unit, such as a user's day, and it holds against a reader of what is published
-(central) or against everybody (local).
+The table ships with the package, as it was read on the day it states; nothing is fetched. An
+epsilon alone says little: it is for a unit, such as a user's day, and it holds against readers of
+what is published (central) or against everybody (local).
 """
 
 from __future__ import annotations
@@ -16,15 +17,16 @@ from importlib.resources import files
 from typing import Literal, cast
 
 Model = Literal["local", "central"]
-"""Whether answers are protected on the device, or by a curator who has them all."""
+"""The model of differential privacy: answers are randomised on the device, or a curator has them
+all."""
 
 
 @dataclass(frozen=True)
 class Deployment:
-    """An epsilon that was used: ``who`` for ``what``, for one ``unit``, such as "user-day".
+    """One deployment: ``who`` used an epsilon for ``what``, per ``unit``, such as "user-day".
 
-    ``delta`` is 0 where it is without one. ``year`` is that of publication, ``read`` the day on
-    which ``source`` said so.
+    ``delta`` is 0 if none was published. ``year`` is that of publication, ``read`` the day on which
+    the ``source`` was read.
     """
 
     who: str
@@ -40,7 +42,7 @@ class Deployment:
 
 @cache
 def deployments() -> tuple[Deployment, ...]:
-    """Returns every deployment of the table, the smallest epsilon first."""
+    """Returns all deployments of the table, the smallest epsilon first."""
     text = (files("deniably.lab") / "deployments.csv").read_text(encoding="utf-8")
     return tuple(sorted(map(_deployment, csv.DictReader(text.splitlines())), key=_order))
 

@@ -1,6 +1,8 @@
-"""The dossier of a survey for an ethics board: what is asked, what leaves a device, what it tells.
+"""Writes the dossier of a survey for an ethics board: what is asked, what leaves a device, and what
+that reveals.
 
-It computes nothing of its own: its numbers are those of commands, and each part names them.
+The dossier computes nothing of its own: its numbers are those of other commands, which each part
+names.
 """
 
 from __future__ import annotations
@@ -52,18 +54,18 @@ from deniably.survey.survey import Survey, Waves
 from deniably.wording.words import LANGUAGES, Words
 
 REPORTS = 3
-"""Examples of what leaves a device."""
+"""The number of example reports in a dossier."""
 PRIORS = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2))
 TIMES = {"half": 0.5, "as planned": 1, "double": 2}
-"""The alternatives that a board is shown, as multiples of the survey's epsilons."""
+"""The alternatives that a board is shown, as factors of the survey's epsilons."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dossier:
     """A dossier for an ethics board: a ``summary`` of one page, then ``parts``.
 
-    ``signed`` says what it was made of: the version, the survey's digest, the day. In a notebook it
-    shows itself.
+    ``signed`` states what it was made from: version, digest of the survey, day, and ``n``
+    respondents. A notebook displays it.
     """
 
     survey: Survey
@@ -73,7 +75,8 @@ class Dossier:
     parts: Sequence[DossierPart]
 
     def html(self, style: str = "") -> str:
-        """Returns a page that stands alone and prints on A4: one stylesheet inside, no script."""
+        """Returns an HTML page that needs nothing else and prints on A4. ``style`` is its
+        stylesheet; there is no script."""
         return page(self.survey.title, self.signed, self.summary, self.parts, style).source
 
     def _repr_html_(self) -> str:
@@ -91,14 +94,17 @@ def dossier(
     seconds: float | None = None,
     language: str | None = None,
 ) -> Dossier:
-    """Returns the dossier of an author's survey for ``n`` respondents, for an ethics board.
+    """Returns the dossier of a survey for ``n`` respondents, for an ethics board.
 
-    ``source`` is a YAML or JSON file as authors write it, or the document itself. The example
-    reports are drawn with ``seed``. ``file`` is what the commands in it call the survey: by default
-    the name of its file, without the folder. It runs the audit with ``trials`` reports of each of
-    two answers to a question, and for ``seconds`` (see ``audit_survey``). ``language`` is that of
-    the summary, by default the survey's. Raises OSError, BadSurvey, and ValueError for a language
-    that there is not, and where ``n`` is below 1 or the noise hides every figure.
+    ``source`` is a YAML or JSON file as authors write it, or its contents as a mapping. The example
+    reports are drawn with ``seed``. ``file`` is the survey's file name in the commands that the
+    dossier prints; by default the name of ``source`` without its folder. ``today`` is the date it
+    states, by default today's in UTC. The audit takes ``trials`` reports of each of two answers to
+    a question, and replays devices for ``seconds``, by default as long as a verdict needs (as
+    ``audit_survey``). ``language`` is that of the summary, by default the survey's.
+
+    Raises OSError if the file cannot be read, BadSurvey if the survey is not valid, and ValueError
+    for a language without a summary, for ``n`` below 1, and if noise hides every figure.
     """
     if language is not None and language not in LANGUAGES:
         raise ValueError(f"there is no summary in {language}; there are {', '.join(LANGUAGES)}")
@@ -108,6 +114,7 @@ def dossier(
     alone = f"{survey.name}.yaml" if isinstance(source, Mapping) else Path(source).name
     named = quote(file or alone)
     writer = _DossierWriter(checked, survey, n, named, SEED.read("seed", seed), trials, seconds)
+    # UTC, like all days that Deniably writes.
     today = today or datetime.now(UTC).date()
     planned = plan_survey(survey, n=n)  # refuses at once what an audit would take long for
     audited = audit_survey(survey, trials=trials, seconds=seconds)
@@ -204,6 +211,7 @@ class _DossierWriter:
     def _odds(self, planned: Planned) -> DossierPart:
         heads, *lines = self.checked.lines
         odds = heads.index("odds")
+        # The columns from the odds to the margin say what is given away.
         kept = slice(odds, heads.index("margin"))
         guess_at = planned.lines[0].index("worst guess")
         guesses = {line[0]: line[guess_at] for line in planned.lines[1:]}
@@ -246,6 +254,7 @@ class _DossierWriter:
         commands: list[str] = []
         for name, loss in self._levels():
             text = odds_text(loss.odds_bound)
+            # The experiment that the command names takes no larger epsilon.
             if loss.epsilon > float(EPSILON.maximum):
                 lines.append((name, *("nearly certain" for _ in PRIORS)))
                 continue
@@ -303,6 +312,7 @@ class _DossierWriter:
         names: dict[str, list[str]] = {}
         for note in counts_notes(self.survey, self.n):
             name, colon, sentence = note.partition(": ")
+            # Notes about one question begin with its name; equal sentences are then printed once.
             known = colon and any(name == question.name for question in self.survey.questions)
             for part in (sentence if known else note).split(". "):
                 names.setdefault(part.rstrip("."), []).extend([name] if known else [])
@@ -332,6 +342,7 @@ class _DossierWriter:
         )
 
     def _alternatives(self, planned: Planned) -> DossierPart:
+        # Rounded up to tenths of a point, which the printed command can state.
         margin = ceil(1000 * cast(float, planned.rows[-1]["margin"]) - 1e-9) / 1000
         plans: list[dict[str, object]] = [{"n": self.n}]
         heads = ["epsilons", "all together", "odds", f"margin of {self.n:,} respondents"]

@@ -1,4 +1,4 @@
-"""A dossier as a page that stands alone, and for notebooks."""
+"""Writes a dossier as an HTML page that stands alone, as HTML for notebooks, and as text."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ _STYLE: Final = f"""
 def page(
     survey: str, signed: str, summary: Summary, parts: Sequence[DossierPart], style: str
 ) -> Html:
-    """Returns a page about a survey of this title: nothing is fetched, and there is no script.
+    """Returns the dossier as an HTML page with this title of the survey. The page fetches nothing
+    and has no script.
 
-    Its first sheet has the summary, and below it what the dossier was made of.
+    Its first sheet has the summary, and below it ``signed``, what the dossier was made from.
     """
     return Html.filled(
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
@@ -42,7 +43,7 @@ def page(
 
 
 def notebook(signed: str, summary: Summary, parts: Sequence[DossierPart]) -> Html:
-    """Returns the parts as HTML for a notebook, with their own style."""
+    """Returns the dossier as HTML for a notebook, with its own stylesheet."""
     return Html.filled(
         '<div class="deniably-dossier"><style>{style}</style><p>{signed}</p>{summary}{parts}</div>',
         style=Html(_STYLE), signed=Html.text(signed), summary=_summary(summary),
@@ -51,7 +52,7 @@ def notebook(signed: str, summary: Summary, parts: Sequence[DossierPart]) -> Htm
 
 
 def as_text(signed: str, summary: Summary, parts: Sequence[DossierPart]) -> str:
-    """Returns the summary and the parts for a terminal."""
+    """Returns the dossier as text for a terminal."""
     first = [summary.title.upper(), *(f"{label}: {text}" for label, text in summary.lines)]
     return "\n\n".join([signed, "\n".join(first), *map(_text_of, parts)])
 
@@ -113,6 +114,7 @@ def _sentence(text: str) -> Html:
         "",
         (
             _code(piece) if place % 2 else Html.text(piece)
+            # A split by a pattern with a group gives text and code in turn.
             for place, piece in enumerate(re.split("`([^`]+)`", text))
         ),
     )

@@ -1,4 +1,5 @@
-"""The first page of a dossier: what a board has to know, in its language and without a formula."""
+"""Writes the first page of a dossier: what an ethics board has to know, in its language and without
+formulas."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from deniably.wording.words import Words
 
 _BLANK = "_" * 36
 _ROOM = 400
-"""Characters of all questions together that the summary has room for."""
+"""The largest number of characters of all questions together that the summary prints in full."""
 _FACTS = {
     "controller": "study.controller",
     "legal_basis": "study.legal_basis",
@@ -39,11 +40,12 @@ def summary(
     margin: float | None,
     outcome: str,
 ) -> Summary:
-    """Returns the summary for ``n`` respondents, whose least precise result has this ``margin`` of
-    1.
+    """Returns the summary for ``n`` respondents. ``margin`` is the half-width of the interval of
+    the least precise result, as a share; None leaves it out.
 
-    ``facts`` are what the author says about the study, by key; what is missing is left to be filled
-    in. ``outcome`` is the audit's.
+    ``facts`` are what the author states about the study, by key; missing ones are left blank to be
+    filled in. ``outcome`` is that of the audit: "proved", "replayed", "in part", "counted" or
+    "failed".
     """
     lines = [
         (words("dossier.asked"), _questions(survey, words)),
@@ -62,6 +64,7 @@ def summary(
     ]
     blank = f"{_BLANK} ({words('dossier.blank')})"
     for key in STUDY_FACTS:
+        # Labels end in a colon, which a table does not need.
         label = words(_FACTS[key], text="").rstrip(" \N{NO-BREAK SPACE}:：")
         lines.append((label, facts.get(key) or blank))
     contact = survey.contact if isinstance(survey.contact, str) else blank

@@ -1,4 +1,5 @@
-"""The words of a dossier: what is asked, who sees what, what is not protected."""
+"""Writes the parts of a dossier that are words only: what is asked, who sees what, and what is not
+protected."""
 
 from __future__ import annotations
 
@@ -28,8 +29,9 @@ _YES, _NO = "yes", "no"
 
 @dataclass(frozen=True)
 class DossierPart:
-    """A part of a dossier: sentences, a table whose first line names its columns, texts as they are
-    sent, sentences below; and the ``commands`` that print all its numbers."""
+    """One part of a dossier: sentences (``said``), a table whose first line has the headings
+    (``lines``), texts as they are sent (``exactly``), sentences below (``notes``), and the
+    ``commands`` that print all its numbers."""
 
     title: str
     said: Sequence[str] = ()
@@ -41,8 +43,8 @@ class DossierPart:
 
 @dataclass(frozen=True)
 class Summary:
-    """The first page of a dossier, in the ``language`` that a board reads: labels with texts, which
-    are empty where they have to be filled in. ``below`` stands under the table."""
+    """The first page of a dossier, in the board's ``language``: labels, each with a text, which is
+    a blank line where something has to be filled in. ``below`` stands under the table."""
 
     language: str
     title: str
@@ -54,7 +56,8 @@ class Summary:
 
 
 def rules(survey: Survey) -> Iterator[str]:
-    """Yields the rules of a survey, in sentences."""
+    """Yields sentences that state the rules of a survey: who sees results, who gets reports, who
+    can take part."""
     results = survey.results
     who = "analysts" if results.to == "analysts" else "everybody"
     least = counted(results.first_shown, "report")
@@ -82,13 +85,14 @@ def rules(survey: Survey) -> Iterator[str]:
 
 
 def label(question: Question) -> str:
-    """Returns a question as respondents read it, with its name."""
+    """Returns a question as text for readers: its name, its wording and its hint."""
     hint = f" ({question.hint})" if question.hint is not UNSET else ""
     return f"{question.name}: {question.label}{hint}"
 
 
 def answers(question: Question) -> str:
-    """Returns what can be answered, with bounds and condition."""
+    """Returns the possible answers to a question as text, with bounds, and the condition under
+    which it is asked."""
     match question:
         case Number():
             text = _range(question.range)
@@ -123,13 +127,14 @@ def _range(grid: Range) -> str:
 
 
 def some_answer(question: Question) -> object:
-    """Returns one of the two answers that reports distinguish best."""
+    """Returns one of the two answers that reports distinguish best, in the form that devices
+    take."""
     domain: Any = question.report_mechanism.law.domain
     return question.decode(domain.extremes[0])
 
 
 def as_text(answer: object) -> str:
-    """Returns an answer for people."""
+    """Returns an answer as text for readers."""
     if isinstance(answer, Mapping):
         named = cast(Mapping[str, object], answer)
         return ", ".join(f"{name}: {value}" for name, value in named.items())
@@ -137,7 +142,7 @@ def as_text(answer: object) -> str:
 
 
 def cut(report: str) -> str:
-    """Returns the beginning of a report's text."""
+    """Returns the text of a report, cut to 600 characters."""
     if len(report) <= _LONGEST:
         return report
     return f"{report[:_LONGEST]}… ({len(report):,} characters in all)"
@@ -147,7 +152,7 @@ def cut(report: str) -> str:
 
 
 def who_sees_what(survey: Survey) -> DossierPart:
-    """Returns the table of who sees what."""
+    """Returns the part of the dossier with the table of who sees what."""
     readers = "analysts with a token" if survey.results.to == "analysts" else "everybody"
     who_has_rows = {"analysts": "analysts have", "public": "everybody has", "never": ""}
     rows = who_has_rows[survey.results.reports_to]
@@ -178,7 +183,7 @@ def who_sees_what(survey: Survey) -> DossierPart:
 
 
 def subpoena(survey: Survey) -> DossierPart:
-    """Returns the part on what somebody learns who obtains the whole database."""
+    """Returns the part of the dossier on what a court order for the whole database would yield."""
     invited = (
         " Of each invitation it has a hash, and whether it was used, but not by which report."
         if survey.invited is True
@@ -209,7 +214,7 @@ def subpoena(survey: Survey) -> DossierPart:
 
 
 def unprotected(survey: Survey) -> DossierPart:
-    """Returns the part on what no mechanism protects."""
+    """Returns the part of the dossier on what no mechanism protects."""
     invited = (
         [
             "Invitations: somebody with the database and a list of who got which invitation can see"

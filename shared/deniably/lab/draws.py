@@ -1,9 +1,9 @@
-"""Seeded draws: the same seed gives the same people and reports, on every machine.
+"""Draws random people and reports from a seed: the same seed gives the same draws on every machine.
 
-Reports come from the shipped mechanisms through the shipped door for randomness,
-``deniably.core.coins``, which takes the bytes of a stream that the seed determines. The stream is
-the key stream of AES in counter mode under the digest of the seed, so that no draw depends on the
-version of a library. It is for experiments alone and protects nobody.
+Reports come from the shipped mechanisms through ``deniably.core.coins``, where all randomness of a
+device enters; here it takes the bytes of a stream that the seed determines. The stream is the key
+stream of AES in counter mode under the SHA-256 digest of the seed, so no draw depends on the
+version of a library. It is only for experiments and protects nobody.
 """
 
 from __future__ import annotations
@@ -24,15 +24,16 @@ from deniably.mechanisms.law import Domain, Law, Randomiser, Ticks
 from deniably.simulation.bulk import randomise_many, tally_many, uniform
 
 AS_DEVICES = 1000
-"""People up to whom each report is made as a device makes it; the samplers of ``simulation``, which
-follow the same laws, make those of more."""
+"""Up to this number of people, each report is made as a device makes it; for more, the samplers of
+``simulation``, which have the same output distributions, are used."""
 
-_POOL = 1 << 16
-_BITS = 53
+_POOL = 1 << 16  # bytes that are made at once
+_BITS = 53  # that a double holds exactly
 
 
 class Draws:
-    """A stream of random draws that ``seed`` determines; ``words`` tell streams of one seed apart.
+    """A stream of random draws that ``seed`` determines. ``words`` give different streams for one
+    seed.
 
     >>> Draws(1).coins.below(1000) == Draws(1).coins.below(1000)
     True
@@ -57,16 +58,18 @@ class Draws:
         return taken
 
     def reports(self, mechanism: Randomiser[Law], answers: Iterable[Any]) -> list[tuple[int, ...]]:
-        """Returns a report to each answer, as a device makes it."""
+        """Returns a report for each of ``answers``, made as a device makes it."""
         return [mechanism.randomise(answer, self.coins) for answer in answers]
 
     def tally(self, mechanism: Randomiser[Law], groups: Mapping[Any, int]) -> Tally:
-        """Returns the tally of everybody's reports: ``groups`` says how many people have which
-        answer.
+        """Returns the tally of reports, one from each person; ``groups`` is {answer: number of
+        people}.
 
-        Up to ``AS_DEVICES`` people draw as devices do, more as ``simulation`` does.
+        Up to ``AS_DEVICES`` people, reports are made as devices make them; for more, as
+        ``simulation`` does.
         """
         law = mechanism.law
+        # The choice of a sampler depends on the number of people alone, so draws stay the same.
         if sum(groups.values()) <= AS_DEVICES:
             answers = [answer for answer, people in groups.items() for _ in range(people)]
             return tally(self.reports(mechanism, answers), law.cell_count)
@@ -78,13 +81,13 @@ class Draws:
 
     @contextmanager
     def bulk(self) -> Generator[None]:
-        """Makes ``simulation`` draw its many reports and people from this stream, within the
-        block."""
+        """Makes the samplers of ``simulation`` draw from this stream within the block."""
         with uniform.drawn_from(self.take):
             yield
 
     def uniform(self, size: int) -> Floats:
-        """Draws numbers strictly between 0 and 1, for noise that a curator adds; shape (size,)."""
+        """Returns ``size`` uniform numbers strictly between 0 and 1, shape (size,), for a curator's
+        noise."""
         words = np.frombuffer(self.take(8 * size), dtype=np.uint64) >> np.uint64(64 - _BITS)
         # Half a step off 0 and 1, where noise would be infinite.
         return (words.astype(np.float64) + 0.5) / 2.0**_BITS

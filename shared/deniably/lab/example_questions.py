@@ -1,4 +1,5 @@
-"""Questions that experiments ask where no survey is given, made as authors make them."""
+"""Makes the questions that experiments use if no survey is given, from the keys that authors
+write."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from deniably.survey.questions import Question
 
 
 def question(**written: object) -> Question:
-    """Returns the question that ``deniably publish`` makes of these keys of a survey's file.
+    """Returns the question that ``deniably publish`` would make from these keys of a survey's file.
 
     >>> question(type="yes_no", coins={"truth": "1/2", "yes": "1/2"}).mechanism
     SubsetSelection(k=2, omega=1, own=3, other=1)
@@ -20,7 +21,8 @@ def question(**written: object) -> Question:
 
 
 def stated(privacy: Privacy) -> dict[str, object]:
-    """Returns a level of privacy as keys of a survey's file."""
+    """Returns a level of privacy as the keys that a survey's file states it with: {"epsilon": ...}
+    or {"odds": ...}."""
     if privacy.epsilon is not None:
         return {"epsilon": float(privacy.epsilon)}
     return {"odds": str(privacy.odds)}

@@ -1,7 +1,8 @@
-"""What an experiment finds: its question, its answer in a sentence, rows, pictures, sources.
+"""Defines the result of an experiment: a question, its answer in a sentence, rows, pictures, and
+sources.
 
-It is written as text, JSON and CSV, and as HTML: the same part for the handout, the pages of a
-server and notebooks.
+A result is written as text, JSON, CSV and HTML; the handout, the pages of a server and notebooks
+use the same HTML.
 """
 
 from __future__ import annotations
@@ -38,12 +39,12 @@ _STYLE: Final = f"""
 .deniably-lab table, .deniably-lab th, .deniably-lab td {{ color: {INK}; background: {CARD}; }}
 .deniably-lab .unseen {{ position: absolute; clip-path: inset(50%); width: 1px; height: 1px; }}
 """
-"""The sheet of a notebook; drawings bring their colours."""
+"""The stylesheet of a notebook; drawings have their own colours."""
 
 
 @dataclass(frozen=True)
 class Reference:
-    """Where something is proved, shown or said: ``where`` is title, journal, equation, address."""
+    """A source: an author, a year, and in ``where`` the title, journal, equation or address."""
 
     author: str
     year: int
@@ -55,11 +56,12 @@ class Reference:
 
 @dataclass(frozen=True, eq=False)
 class ExperimentFindings:
-    """What the function of an experiment returns; the catalogue makes an ``Experiment`` of it.
+    """What the function of an experiment returns; the catalogue turns it into an ``Experiment``.
 
-    ``answer`` is one sentence whose numbers are those of ``rows``. A row that has a seeded draw has
-    the columns ``exact``, ``drawn`` and ``standard_error``, which is that of the draw about the
-    exact number. ``notes`` are caveats. ``mechanism`` says in words what randomised.
+    ``answer`` is one sentence, whose numbers are those of ``rows``. A row with a seeded simulation
+    has the columns ``exact``, ``drawn`` and ``standard_error``, which is the standard error of
+    ``drawn`` about ``exact``. ``notes`` are caveats. ``mechanism`` describes the mechanism in
+    words.
     """
 
     answer: str
@@ -71,12 +73,12 @@ class ExperimentFindings:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Experiment:
-    """What an experiment found: a question, its answer, a table, pictures and sources.
+    """The result of an experiment: a question, its answer, a table, pictures and sources.
 
-    ``name`` is that of the command and the page, ``title`` a few words. ``inputs`` are what it was
-    made with. ``rows`` have plain values: an exact law in the column ``exact``, what was drawn with
-    a seed beside it in ``drawn``, and ``standard_error`` of the draw. ``about`` names the survey's
-    question whose mechanism it is, and is empty without a survey.
+    ``name`` is that of its command and page, ``title`` a few words. ``inputs`` are the values that
+    it was run with. ``rows`` have plain values: an exact result in the column ``exact``, a seeded
+    simulation beside it in ``drawn``, and the ``standard_error`` of the simulation. ``about`` is
+    the label of the survey's question whose mechanism was used, empty without a survey.
     """
 
     name: str
@@ -97,12 +99,11 @@ class Experiment:
         return list(dict.fromkeys(name for row in self.rows for name in row))
 
     def to_frame(self) -> pd.DataFrame:
-        """Returns the rows as a pandas DataFrame. Raises ImportError where pandas is not
-        installed."""
+        """Returns the rows as a pandas DataFrame. Raises ImportError if pandas is not installed."""
         return frame({name: [row.get(name) for row in self.rows] for name in self.columns})
 
     def to_json(self) -> str:
-        """Returns everything but the drawings as JSON."""
+        """Returns the result as JSON, without the pictures."""
         return json_text(
             {
                 "experiment": self.name,
@@ -119,7 +120,7 @@ class Experiment:
         )
 
     def to_csv(self) -> str:
-        """Returns the rows as CSV, with a line of names."""
+        """Returns the rows as CSV, with a header line."""
         return csv_table(self.columns, self.rows, "\n")
 
     def __repr__(self) -> str:
@@ -149,12 +150,14 @@ _PLAIN: Mapping[type, Callable[[Any], Any]] = {
 
 
 def plain(value: object) -> Any:
-    """Returns a value as JSON and people have it: fractions and odds as text, as ``1/2``."""
+    """Returns an input's value for JSON and readers: fractions and odds as text, such as "1/2",
+    others unchanged."""
     return _PLAIN.get(type(value), lambda same: same)(value)
 
 
 def text_of(value: object) -> str:
-    """Returns an input as a command takes it: several numbers with commas between."""
+    """Returns an input's value as the text that a command takes: several numbers are separated by
+    commas."""
     plain_value = plain(value)
     return ",".join(map(str, plain_value)) if type(value) is tuple else str(plain_value)
 
@@ -171,11 +174,11 @@ def _cell(value: Cell) -> str:
 def fragment(
     experiment: Experiment, heading: int = 2, note: Callable[[str], Html] = Html.text
 ) -> Html:
-    """Returns the experiment as an ``article``: question, answer, pictures, and folded the table,
-    what it was made with and the sources. ``heading`` is the level of its heading; ``note`` writes
-    a note.
+    """Returns the experiment as an HTML ``article``: question, answer, pictures, and in folded
+    sections the table, the inputs and the sources. ``heading`` is the level of its heading;
+    ``note`` writes a caveat as HTML.
 
-    Its classes are those of the sheets ``results`` and ``lab``.
+    Its CSS classes are those of the server's stylesheets ``results`` and ``lab``.
     """
     about = _each('<p class="small">{text}</p>', [experiment.about] if experiment.about else [])
     pictures = (
@@ -199,7 +202,8 @@ def fragment(
 
 
 def handout(title: str, experiments: Sequence[Experiment], style: str) -> Html:
-    """Returns a page that stands alone: one stylesheet inside, no script, nothing fetched."""
+    """Returns an HTML page with all experiments, which fetches nothing and has no script. ``style``
+    is its stylesheet."""
     return Html.filled(
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'

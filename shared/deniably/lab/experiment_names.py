@@ -1,4 +1,4 @@
-"""The names of all experiments, which are those of their modules and functions."""
+"""Lists the names of all experiments, which are the names of their modules and functions."""
 
 from __future__ import annotations
 
@@ -20,4 +20,4 @@ EXPERIMENTS = (
     "slices_and_households",
     "true_or_false",
 )
-"""Every experiment, in the order of a handout."""
+"""The name of every experiment, in the order of the handout."""

@@ -1,4 +1,5 @@
-"""The inputs of experiments: typed, bounded, and read alike from Python, a command and a page."""
+"""Defines the inputs of experiments: typed, bounded, and read in the same way from Python, a
+command and a page."""
 
 from __future__ import annotations
 
@@ -11,26 +12,28 @@ from typing import Annotated, Any, cast
 from deniably.survey.privacy import Privacy, to_decimal_text
 
 Exact = Fraction | float | str
-"""A number as people write it: ``Fraction(1, 2)``, ``0.5``, ``"1/2"`` or ``"50 %"``."""
+"""A number as people write it: ``Fraction(1, 2)``, ``0.5``, ``"1/2"`` or ``"50 %"``; it is read
+exactly."""
 
+# The largest power of ten and the longest text that are read: what a person types is shorter.
 _MOST_DIGITS, _MOST_CHARACTERS = 12, 24
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExperimentInput(ABC):
-    """What an input may be, with the ``help`` that a person reads."""
+    """What an input of an experiment may be, with the ``help`` text that readers see."""
 
     help: str
 
     @abstractmethod
     def read(self, name: str, value: object) -> Any:
-        """Returns the value, from Python or from text. Raises ValueError with name, value and
-        range."""
+        """Returns the checked value of the input ``name``, from a Python value or from text. Raises
+        ValueError, with name, value and range, if it is not allowed."""
 
     @property
     @abstractmethod
     def allowed(self) -> str:
-        """The range in words."""
+        """The allowed values in words, for help texts and error messages."""
 
     def _refused(self, name: str, value: object) -> ValueError:
         return ValueError(f"{name} is {_shown(value)}; it is {self.allowed}")
@@ -38,14 +41,16 @@ class ExperimentInput(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class Real(ExperimentInput):
-    """An exact number from ``minimum`` to ``maximum``; with ``percent``, pages show per cents."""
+    """An input that is an exact number from ``minimum`` to ``maximum``. With ``percent``, pages
+    show per cents."""
 
     minimum: Fraction | float
     maximum: Fraction | float
     percent: bool = False
 
     def read(self, name: str, value: object) -> Fraction:
-        """Returns the number, exact as it is written: 0.1 is a tenth."""
+        """Returns the number exactly as it is written: 0.1 is a tenth. Raises ValueError if it is
+        no number or out of range."""
         try:
             number = _exact(value)
         except (ValueError, ZeroDivisionError, OverflowError):
@@ -56,20 +61,20 @@ class Real(ExperimentInput):
 
     @property
     def allowed(self) -> str:
-        """The range of allowed values in words, for help texts and refusals."""
+        """The allowed range in words, for help texts and error messages."""
         ends = f"{_short(self.minimum)} to {_short(self.maximum)}"
         return f"a number from {ends}, as a decimal or a fraction"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Whole(ExperimentInput):
-    """A whole number from ``minimum`` to ``maximum``."""
+    """An input that is a whole number from ``minimum`` to ``maximum``."""
 
     minimum: int
     maximum: int
 
     def read(self, name: str, value: object) -> int:
-        """Returns the whole number. Raises ValueError as ``ExperimentInput.read`` does."""
+        """Returns the whole number. Raises ValueError if it is no whole number or out of range."""
         try:
             number = _exact(value)
         except (ValueError, ZeroDivisionError, OverflowError):
@@ -80,21 +85,21 @@ class Whole(ExperimentInput):
 
     @property
     def allowed(self) -> str:
-        """The range of allowed values in words, for help texts and refusals."""
+        """The allowed range in words, for help texts and error messages."""
         return f"a whole number from {self.minimum:,} to {self.maximum:,}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class SeveralOf(ExperimentInput):
-    """From one to ``most`` different numbers, each one of ``each``; in text with commas or spaces
-    between."""
+    """An input that is one to ``most`` different numbers, each allowed by ``each``. In text they
+    are separated by commas or spaces."""
 
     each: Real | Whole
     most: int
 
     def read(self, name: str, value: object) -> tuple[Any, ...]:
-        """Returns the distinct numbers, ascending. Raises ValueError as
-        ``ExperimentInput.read``."""
+        """Returns the distinct numbers in ascending order. Raises ValueError if a number is not
+        allowed, or if there are none or too many."""
         if isinstance(value, str):
             value = value.replace(",", " ").split()
         try:
@@ -108,7 +113,7 @@ class SeveralOf(ExperimentInput):
 
     @property
     def allowed(self) -> str:
-        """The allowed values in words, for help texts and refusals."""
+        """The allowed values in words, for help texts and error messages."""
         return f"from one to {self.most} numbers, each {self.each.allowed}"
 
 
@@ -119,27 +124,28 @@ class OneOf(ExperimentInput):
     names: Sequence[str]
 
     def read(self, name: str, value: object) -> str:
-        """Returns the name. Raises ValueError as ``ExperimentInput.read``."""
+        """Returns the name. Raises ValueError if it is not one of ``names``."""
         if not isinstance(value, str) or value not in self.names:
             raise self._refused(name, value)
         return value
 
     @property
     def allowed(self) -> str:
-        """The allowed values in words, for help texts and refusals."""
+        """The allowed names in words, for help texts and error messages."""
         return f"one of {', '.join(self.names)}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Level(ExperimentInput):
-    """A level of privacy: an epsilon from ``minimum`` to ``maximum``, or the logarithm of odds, as
-    ``"ln 3"``."""
+    """An input that is a level of privacy: an epsilon from ``minimum`` to ``maximum``, or the
+    logarithm of odds, such as ``"ln 3"``."""
 
     minimum: Fraction | float
     maximum: Fraction | float
 
     def read(self, name: str, value: object) -> Privacy:
-        """Returns the epsilon or the odds, exact as written."""
+        """Returns the epsilon or the odds, exactly as written. Raises ValueError if it is neither,
+        or out of range."""
         if isinstance(value, Privacy):
             level = value
         elif isinstance(value, str) and value.strip().startswith("ln"):
@@ -161,7 +167,7 @@ class Level(ExperimentInput):
 
     @property
     def allowed(self) -> str:
-        """The range of allowed values in words, for help texts and refusals."""
+        """The allowed range in words, for help texts and error messages."""
         return (
             f"a number from {_short(self.minimum)} to {_short(self.maximum)}, or the logarithm of"
             " odds as ln 3"
@@ -169,7 +175,7 @@ class Level(ExperimentInput):
 
 
 def privacy_text(privacy: Privacy) -> str:
-    """Returns a level of privacy as people write it: ``1`` or ``ln 3``."""
+    """Returns a level of privacy as people write it, such as "1" or "ln 3"."""
     if privacy.odds is not None:
         return f"ln {privacy.odds}"
     assert privacy.epsilon is not None
@@ -192,8 +198,8 @@ EpsilonInput = Annotated[Exact | Privacy, EPSILON]
 
 
 def as_privacy(value: Exact | Privacy) -> Privacy:
-    """Narrows the type of a level that was read: inside an experiment every ``EpsilonInput`` is a
-    Privacy."""
+    """Returns ``value``, which must be a ``Privacy`` already: an ``EpsilonInput`` is one inside an
+    experiment, and this narrows its type."""
     assert isinstance(value, Privacy)
     return value
 

@@ -1,10 +1,11 @@
-"""How likely it is that the largest of several shares is found: the exact law of the counts.
+"""Computes how likely the choice with the largest share is found: the exact distribution of the
+leader of several counts.
 
-The counts of a sample are a multinomial law. Its sums over all tables are taken apart by candidate
-as in a Poisson sample, whose counts are independent, given that everybody is n (Feller 1968, "An
-Introduction to Probability Theory", XII.3); that condition is one coefficient of a product of
-characteristic functions. Errors are below 1e-9. The first candidate is the one with the largest
-share.
+The counts of a sample of n people are multinomial, which is the distribution of independent Poisson
+counts given that they sum to n (Feller 1968, "An Introduction to Probability Theory", XII.3). Given
+independence, probabilities are products over candidates; the condition on the sum is one
+coefficient of a product of characteristic functions. Errors are below 1e-9. The first candidate is
+the one with the largest share.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _COMPLEX = np.complex128
 _STEP = 0.25
 """The step of the trapezoid rule; its error falls as e**(-pi**2 / step) for Gumbel noise."""
 _LOW, _HIGH = -4.0, 37.0
-"""Gumbel's noise is beyond these with probabilities of e**-54 and e**-37."""
+"""Gumbel noise is below the first with probability e**-54, and above the second with e**-37."""
 
 
 @dataclass(frozen=True)
@@ -87,8 +88,8 @@ def _poisson(values: Int64, mean: float) -> Floats:
 
 
 def most_named(n: int, shares: Sequence[float]) -> float:
-    """Returns how likely the first candidate has the largest count of n people; ties are broken at
-    random.
+    """Returns the probability that the first candidate has the largest count among n people; ties
+    are broken at random. ``shares`` are the candidates' shares in the population.
 
     >>> round(most_named(2, [0.7, 0.3]), 9)
     0.7
@@ -122,11 +123,12 @@ def _at(count: _Count, values: Int64) -> Terms:
 
 
 def chosen(n: int, shares: Sequence[float], exponent: float) -> float:
-    """Returns how likely the first candidate is chosen of n people's counts, where the chance of
-    each is proportional to e**(exponent * count), as the exponential mechanism has it.
+    """Returns the probability that the exponential mechanism chooses the first candidate from n
+    people's counts: each candidate is chosen with a probability proportional to e**(exponent *
+    count).
 
-    That is the chance that its count is largest after Gumbel noise of scale 1 / exponent (McFadden
-    1974).
+    This is the probability that its count is the largest after Gumbel noise of scale 1 / exponent
+    (McFadden 1974).
 
     >>> round(chosen(1, [1.0, 0.0], 1.0), 6)
     0.731059
@@ -135,6 +137,7 @@ def chosen(n: int, shares: Sequence[float], exponent: float) -> float:
     leader, *others = sample.counts
     ends = leader.first, leader.first + len(leader.chances)
     at = np.arange(exponent * ends[0] + _LOW, exponent * ends[1] + _HIGH + _STEP, _STEP)
+    # Rows are points of the integral, columns the leader's counts.
     away = at[:, None] - exponent * (ends[0] + np.arange(len(leader.chances)))
     # The density of Gumbel's law.
     product = _STEP * _mixed(np.exp(-away - _gone(away)), leader.terms)

@@ -1,7 +1,7 @@
-"""Pictures of experiments, made from the rows of their tables.
+"""Makes pictures of experiments from the rows of their tables.
 
-A mark takes its numbers from columns of rows, so what is drawn is what the table says. How it is
-drawn, on pages and in files, is in ``deniably.results.drawing.graph``.
+A mark takes its numbers from columns of rows, so what is drawn is what the table says.
+``deniably.results.drawing.graph`` draws the pictures on pages and in files.
 """
 
 from __future__ import annotations
@@ -21,24 +21,25 @@ from deniably.results.drawing.rounding import number
 DrawnRow = Mapping[str, Cell]
 
 _TOLD = 6
-"""Points of a mark that the text in place of the picture says; the table has all."""
+"""The number of points of a mark that the text in place of a picture states; the table has all."""
 
 
 @dataclass(frozen=True)
 class Picture:
-    """One drawing with the title that says what it shows."""
+    """A drawing with its title."""
 
     title: str
     drawing: Drawing
 
     @property
     def points(self) -> list[dict[str, Any]]:
-        """Every number that is drawn: ``mark``, its label, and the columns it was taken from."""
+        """Every number that is drawn: for each point, its mark's label in "mark", and its numbers
+        by column."""
         return [{"mark": label, **numbers} for label, numbers in graph.numbers(self.drawing)]
 
     @property
     def described(self) -> str:
-        """What the picture shows, in words and numbers, for those who cannot see it."""
+        """The picture in words and numbers, for readers who cannot see it."""
         marks: dict[str, list[str]] = {}
         for point in self.points:
             values = [number(value, 4).rstrip("0").rstrip(".") if value % 1 else number(value)
@@ -47,15 +48,16 @@ class Picture:
         return " ".join(f"{label}: {'; '.join(_some(each))}." for label, each in marks.items())
 
     def html(self) -> str:
-        """Returns the picture as part of a page, whose stylesheet has its classes."""
+        """Returns the picture as SVG source for a page whose stylesheet has the classes of
+        ``graph``."""
         return self.inline().source
 
     def inline(self) -> Html:
-        """Returns the picture as SVG for a page that is made here."""
+        """Returns the picture as SVG markup, to be put into a larger piece of HTML."""
         return graph.inline(self.drawing, self.title, self.described)
 
     def svg(self) -> Svg:
-        """Returns the picture as a file that needs nothing else."""
+        """Returns the picture as an SVG file that needs nothing else."""
         return graph.file(self.drawing, self.title, self.described)
 
     def _repr_svg_(self) -> str:
@@ -66,6 +68,7 @@ def _some(texts: Sequence[str]) -> list[str]:
     """All texts, or some from the first to the last."""
     if len(texts) <= _TOLD:
         return list(texts)
+    # Evenly spread, with the first and the last.
     last = len(texts) - 1
     return [texts[place * last // (_TOLD - 1)] for place in range(_TOLD)]
 
@@ -82,9 +85,9 @@ def line(
     *,
     dashed: bool = False,
 ) -> Line:
-    """Returns a line through column ``y`` over column ``x``; rows without one of them are left out.
+    """Returns a line of column ``y`` over column ``x``; rows without one of the two are left out.
 
-    Draw what is false dashed and in the tone ``warn``.
+    By convention, what is false is drawn dashed and in the tone ``warn``.
     """
     return Line(
         label,
@@ -99,7 +102,8 @@ def band(
     rows: Iterable[DrawnRow], x: str, low: str, high: str, label: str, tone: Tone = "mark",
     level: int = 95,
 ) -> Band:  # fmt: skip
-    """Returns the area between the columns ``low`` and ``high`` over column ``x``."""
+    """Returns the area between the columns ``low`` and ``high`` over column ``x``; rows without one
+    of the three are left out."""
     points = tuple((first, two, three) for first, two, three in _complete_rows(rows, x, low, high))
     return Band(label, points, (x, low, high), tone, level)
 
@@ -127,8 +131,8 @@ def bar(
     row: DrawnRow, label: str, value: str, text: str, tone: Tone = "mark", *,
     ends: tuple[str, str] | None = None, dot: str | None = None,
 ) -> Bar:  # fmt: skip
-    """Returns a bar as long as column ``value``; a line over it between two columns, a dot at
-    another."""
+    """Returns a bar with the length in column ``value``. ``ends`` names two columns between which a
+    line is drawn over the bar, ``dot`` the column of a dot."""
     columns = (value, *(ends or ()), *(() if dot is None else (dot,)))
     ((length, *more),) = _complete_rows([row], *columns)
     drawn = None if ends is None else (more[0], more[1])
@@ -138,7 +142,7 @@ def bar(
 def group(
     row: DrawnRow, label: str, count: str, tone: Tone = "mark", *, filled: bool = True
 ) -> CrowdGroup:
-    """Returns a group of as many people as column ``count`` says."""
+    """Returns a group of people for a crowd; column ``count`` has their number."""
     ((people,),) = _complete_rows([row], count)
     return CrowdGroup(label, int(people), (count,), tone, filled)
 
@@ -147,23 +151,24 @@ def area(
     row: DrawnRow, label: str, across: float, up: float, column: str, text: str,
     tone: Tone = "mark", level: int = 95,
 ) -> MosaicTile:  # fmt: skip
-    """Returns the rectangle ``across`` times ``up`` of everybody, whose area is the probability in
-    a column of the row."""
+    """Returns a tile of a mosaic, ``across`` wide and ``up`` high as fractions. Its area is the
+    probability in ``column`` of the row."""
     return MosaicTile(label, across, up, text, (column,), tone, level)
 
 
 def short(label: str, maximum: int) -> str:
-    """Returns a label, or as much of its start as ``maximum`` characters hold with an ellipsis."""
+    """Returns a label, cut with an ellipsis to at most ``maximum`` characters."""
     return label if len(label) <= maximum else f"{label[: maximum - 1].rstrip()}…"
 
 
 def column(rows: Iterable[DrawnRow], name: str) -> list[float]:
-    """Returns the numbers of a column, which an axis has to hold, without rows that have none."""
+    """Returns the numbers in a column, without the rows that have none, such as for the range of an
+    axis."""
     return [value for (value,) in _complete_rows(rows, name)]
 
 
 def value(row: DrawnRow, name: str) -> float:
-    """Returns the number in a column of a row, which must have one."""
+    """Returns the number in a column of one row, which must have one."""
     ((number,),) = _complete_rows([row], name)
     return number
 

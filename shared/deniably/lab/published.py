@@ -1,8 +1,9 @@
-"""What a trusted curator would publish of a survey, from the true answers of all its people.
+"""Computes what a trusted curator would publish from the true answers of all people of a survey.
 
 The curator promises what the survey promises: the epsilon of each question, and its delta where it
-has one. Shares come from a noisy count of every answer, means from a noisy mean. Where devices draw
-some of the questions, the curator publishes all of them and divides the epsilon of a report.
+has one. Shares come from a noisy count of every answer, means from a noisy mean. Where devices
+sample some of the questions, the curator publishes all of them, and divides the epsilon of a report
+among them.
 """
 
 from __future__ import annotations
@@ -22,13 +23,15 @@ from deniably.simulation.truth import shares, truths
 from deniably.survey.questions import Number, Question, SelectMultiple
 
 PublishedFigures = Mapping[tuple[str, str], Floats]
-"""By question and figure: what is published, shape (runs,), in the figure's unit."""
+"""The published values by (name of the question, key of the figure), shape (runs,), in the figure's
+unit."""
 
 
 def published(people: People, draws: Draws, runs: int = 1) -> PublishedFigures:
-    """Returns every figure of the results as a curator would publish it, ``runs`` times.
+    """Returns every figure of the results as a curator would publish it, in ``runs`` runs.
 
-    Each run has fresh noise on the same answers, clipped to the bounds of their questions.
+    Each run has fresh noise on the same answers, which are clipped to the bounds of their
+    questions.
     """
     part = people.survey.asked / len(people.survey.questions)
     return {
@@ -99,11 +102,13 @@ def _noisy_shares(answers: QuestionAnswers, by: Calibrated, draws: Draws, runs: 
         first = exact[0] + by.noise(1.0).draw(draws, runs) / n
         return np.stack([first, 1 - first], axis=1)
     noisy = exact + by.noise(1.0, 2).draw(draws, runs * k).reshape(runs, k) / n
+    # The projection to shares that sum to 1, which also removes a part of the noise.
     return np.asarray(noisy - (noisy.sum(axis=1, keepdims=True) - 1) / k)
 
 
 def _ticks_moved(question: Question, k: int) -> int:
     maximum = question.most if isinstance(question, SelectMultiple) else 1
+    # Every old tick may go, and as many new ones may come.
     return min(k, 2 * maximum)
 
 

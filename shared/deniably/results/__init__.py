@@ -1,4 +1,5 @@
-"""The results of a survey: one document of figures, sentences and the harm fake reports could do.
+"""Computes the results of a survey as documents (plain values that become JSON): figures, the
+sentences that state them, and how much harm fake reports could do.
 
-Knows neither storage nor web pages, so a notebook and a server show the same results.
+Imports neither storage nor web pages, so a notebook and a server show the same results.
 """

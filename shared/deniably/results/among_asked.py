@@ -1,4 +1,5 @@
-"""What those answered who were asked a question with ``show_if``: its headline and its figures."""
+"""Computes what those who were asked a question with ``show_if`` answered, and states it in
+sentences."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ from deniably.survey.survey import Survey, show_if
 UNTOLD = "What those who were asked answered cannot be told from these reports."
 _OF_THESE = "Of those who were asked, "
 OF_EVERYBODY = "Shares of everybody: “Not applicable” is of those who were not asked"
-"""Stands wherever shares of such a question are not those of the people who were asked."""
+"""The note wherever shares of a question with ``show_if`` are of all people, and not of those who
+were asked."""
 _TESTS_ALIKE = (
     "Two answers are as frequent among those who were asked exactly where they are among everybody,"
     " so the tests are of both; only the points are fewer."
@@ -41,44 +43,51 @@ OF_THOSE_ASKED = "Shares of those who were asked"
 
 
 def of_everybody(question: Question) -> str:
-    """Says that shares of a question with ``show_if`` are everybody's; empty for others."""
+    """Returns a note that the shares of a question with ``show_if`` are of everybody; an empty
+    string for other questions."""
     return f"{OF_EVERYBODY}." if show_if(question) else ""
 
 
 def of_whom(question: Question, *, asked: bool) -> str:
-    """Says whose shares those of a question with ``show_if`` are; empty for others."""
+    """Returns a note that says whose shares those of a question with ``show_if`` are: of those who
+    were asked if ``asked``, otherwise of everybody. Empty for other questions."""
     if not show_if(question):
         return ""
     return f"{OF_THOSE_ASKED}." if asked else of_everybody(question)
 
 
 def of_pairs(question: Question) -> str:
-    """Says whose shares are tested where two answers of one question are compared. The test is the
-    same among those who were asked."""
+    """Returns a note for comparisons of two answers to one question with ``show_if``: the shares
+    tested are everybody's, and the test has the same result among those who were asked. Empty for
+    other questions."""
     text = of_everybody(question)
     return text and f"{text} {_TESTS_ALIKE}"
 
 
 @dataclass(frozen=True, eq=False)
 class FollowUpReports:
-    """A question with ``show_if``, and the counts of its reports with those of the question that
-    decides; None where only its own tally is known."""
+    """The reports to a question with ``show_if``. ``pairs`` has their joint counts with the reports
+    to the question that decides whether it is shown; None where only the tally of this question is
+    known."""
 
     follow_up: FollowUp
     pairs: FollowUpCounts | None = None
 
     def estimate(self, tally: Tally, confidence: float) -> AmongAsked | None:
-        """The estimates of those who were asked; None where reports do not determine them."""
+        """Returns the estimated shares among those who were asked, with intervals at
+        ``confidence``; None where the reports do not determine them."""
+        # A tally alone still tells the shares, only less exactly: "not applicable" is a choice.
         counts = self.pairs or counts_alone(self.follow_up, tally)
         return among_asked(self.follow_up, counts, confidence)
 
     def result(self, tally: Tally, confidence: float) -> AmongAskedResult | None:
-        """The figures of those who were asked; None where reports do not determine them."""
+        """Returns the part of the results document about those who were asked; None where the
+        reports do not determine it."""
         estimates = self.estimate(tally, confidence)
         return None if estimates is None else self.shown(estimates, confidence)
 
     def shown(self, estimates: AmongAsked, confidence: float) -> AmongAskedResult:
-        """Returns the figures in the form of documents."""
+        """Returns ``estimates`` as the part of the results document about those who were asked."""
         follow_up = self.follow_up
         choices = [follow_up.question.choices[answer] for answer in follow_up.answers]
         return AmongAskedResult(
@@ -96,8 +105,8 @@ class FollowUpReports:
 def followed(
     survey: Survey, question: str, together: Mapping[str, FollowUpCounts] | None
 ) -> FollowUpReports | None:
-    """The reports to a question with ``show_if``, whose joint counts ``together`` may have; None of
-    other questions."""
+    """Returns the reports to ``question`` if it has ``show_if``, with its joint counts where
+    ``together`` has them by the question's name; None for other questions."""
     follow_up = follow_ups(survey).get(question)
     return None if follow_up is None else FollowUpReports(follow_up, (together or {}).get(question))
 
@@ -119,6 +128,7 @@ def _of_choice(
 ) -> AmongChoiceResult:
     known = share.estimate is not None
     eighty, fifty = bands(share.ends(confidence), share.ends, confidence)
+    # Bonferroni: at 1 - risk / choices each, all intervals hold together with ``confidence``.
     low, high = share.interval(1 - (1 - confidence) / choices)
     return AmongChoiceResult(
         name=name,
@@ -128,6 +138,8 @@ def _of_choice(
         interval=[rounded(share.low), rounded(share.high)],
         interval_80=band(eighty) if known else None,
         interval_50=band(fifty) if known else None,
+        # Two intervals of different levels are found apart, so the wider is made to contain the
+        # other.
         joint_interval=[rounded(min(low, share.low)), rounded(max(high, share.high))],
     )
 
@@ -136,8 +148,9 @@ def _of_choice(
 
 
 def headline(among: AmongAskedResult, confidence: float) -> str:
-    """The finding about those who were asked, as a sentence."""
+    """Returns the finding about those who were asked, as a sentence."""
     choices = among.choices
+    # Yes and no are stated as they are; the leader of several answers was picked by its estimate.
     first = leader(among)
     if first is None:
         return UNTOLD
@@ -155,8 +168,8 @@ def headline(among: AmongAskedResult, confidence: float) -> str:
 
 
 def leader(among: AmongAskedResult) -> int | None:
-    """The place of the answer in the headline: of yes or no the first, else the highest estimate;
-    None where that cannot be told."""
+    """Returns the index of the answer that the headline is about: for yes or no the first answer,
+    otherwise the one with the highest estimate. None where no estimate is known."""
     estimates = [choice.estimate for choice in among.choices]
     if narrative.asks_yes_or_no([choice.name for choice in among.choices]):
         return None if reading_of(among.choices[0]).state == "unknown" else 0
@@ -167,12 +180,14 @@ def leader(among: AmongAskedResult) -> int | None:
 
 
 def is_clear(among: AmongAskedResult, first: int) -> bool:
-    """Whether an answer is in front, by the intervals that hold for all answers at once."""
+    """Returns whether the answer with index ``first`` leads all others, judged by intervals that
+    hold for all answers at once."""
     return narrative.is_in_front(first, [choice.joint_interval for choice in among.choices])
 
 
 def share_asked_sentence(among: AmongAskedResult, confidence: float, follow_up: FollowUp) -> str:
-    """How many were asked, and whom."""
+    """Returns a sentence that states how many people were asked the question, and by which earlier
+    answer."""
     reading = rounding.share(among.asked.estimate, among.asked.interval)
     whom = f"those who answered {_whom(follow_up)} to “{short_label(follow_up.decides)}”"
     match reading.state:
@@ -191,7 +206,8 @@ def _whom(follow_up: FollowUp) -> str:
 
 
 def known_alone(among: AmongAskedResult, follow_up: FollowUp) -> list[str]:
-    """Says that the reports to the deciding question would tell more, where they were not read."""
+    """Returns a list with one sentence where the deciding question's reports were not used: with
+    them, intervals would be narrower. Empty where they were used."""
     if among.reports == "both questions":
         return []
     return [
@@ -202,7 +218,9 @@ def known_alone(among: AmongAskedResult, follow_up: FollowUp) -> list[str]:
 
 
 def too_wide(among: AmongAskedResult, n: int) -> list[str]:
-    """How many answers would help, where an interval is too wide for single figures."""
+    """Returns a list with one sentence that states how many respondents would bring every share
+    within the wanted margin. Empty where all intervals are narrow enough already."""
+    # An answer without an estimate has an interval that says nothing about how many people help.
     halves = [
         (choice.interval[1] - choice.interval[0]) / 2
         for choice in among.choices
@@ -210,6 +228,7 @@ def too_wide(among: AmongAskedResult, n: int) -> list[str]:
     ]
     if not halves or max(halves) <= narrative.WIDEST_USEFUL:
         return []
+    # A margin shrinks with the root of the number of respondents.
     wanted = narrative.rounded_up(n * (max(halves) / narrative.WANTED) ** 2)
     return [
         f"About {wanted:,} respondents, asked or not, would bring each of these shares within"
@@ -218,7 +237,7 @@ def too_wide(among: AmongAskedResult, n: int) -> list[str]:
 
 
 def reading_of(choice: AmongChoiceResult) -> Reading:
-    """A share among those who were asked, as text."""
+    """Returns the estimated share of a choice among those who were asked, rounded for readers."""
     if choice.estimate is None:
         return rounding.share_untold(choice.interval)
     return rounding.share(choice.estimate, choice.interval)

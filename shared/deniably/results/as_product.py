@@ -1,7 +1,7 @@
-"""Two questions of a cross-table as the one product question that they could have been.
+"""Computes how precise two questions of a cross-table would be if asked as one product question.
 
-One joint report with the epsilon of both gives each pair of answers its own chance to be sent; two
-reports have to be multiplied, and so does their noise.
+A product question sends one report for a pair of answers, with the epsilon of both questions
+together. In a cross-table, two reports are combined, and their noise multiplies.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from deniably.survey.questions import Question, SelectOne, YesNo
 from deniably.survey.survey import Survey
 
 _PRECISE, _WORTH = 0.03, 0.75
-"""A product is mentioned where half an interval of a pair is wider than the first of these, and a
-product's would be at most the second part of it."""
+"""A product is suggested only where the half-width of a typical pair's interval is above the first
+number (a share), and a product would reduce it to at most the second number times that."""
 _HIGHEST = 12.0  # epsilon; reports are then nearly answers, and no interval is wide
-_PLACES = 10**6
+_PLACES = 10**6  # decimals of the product's epsilon
 
 
 @dataclass(frozen=True)
 class AsProduct:
-    """Half the width of a typical interval (the median), in shares from 0 to 1.
+    """The half-width of a typical (median) interval, as a share from 0 to 1: as the two questions
+    were asked, and if the same number of people had answered one product question.
 
-    ``pair`` is that of a pair of answers, and ``alone`` that of an answer to one question: as the
-    two were asked, and as one product question with the same ``epsilon`` in all would have given it
-    of as many people.
+    ``pair`` is (now, as a product) for the share of a pair of answers, ``alone`` the same for an
+    answer to one question. ``epsilon`` is the total epsilon, the same in both cases.
     """
 
     epsilon: str
@@ -44,7 +44,7 @@ class AsProduct:
 
     @property
     def sentence(self) -> str:
-        """Says what asking both questions as one product would have given."""
+        """The sentence that states how precise one product question would have been."""
         (pair, pair_then), (alone, then) = (
             [rounding.half(half_width) for half_width in both] for both in (self.pair, self.alone)
         )
@@ -58,8 +58,8 @@ class AsProduct:
 
 
 def as_product(survey: Survey, chosen: Sequence[int], table: CrosstabResult) -> AsProduct | None:
-    """Returns what two questions, given by their indices, would give as one product; None where
-    they could not be asked so, or where it would not be worth it."""
+    """Compares the cross-table of two questions, given by their indices, with one product question.
+    Returns None where they could not be asked as a product, or where that would gain too little."""
     questions = [survey.questions[index] for index in chosen]
     joint = _joint(survey, questions)
     if joint is None:
@@ -68,7 +68,9 @@ def as_product(survey: Survey, chosen: Sequence[int], table: CrosstabResult) -> 
     cells = [cell for line in table["cells"] for cell in line]
     margins = [*table["row_margins"], *table["column_margins"]]
     score = of_choice(joint)
+    # The variance of one report's score for a pair; the product has a cell for every pair.
     of_pair = [score.at(cell.consistent) for cell in cells]
+    # An answer's share is the sum of the pairs it is in, so other cells' noise adds up in it.
     of_one = [
         marginal_variance(joint, len(table[key]), min(max(margin.estimate, 0.0), 1.0))
         for key in ("row_margins", "column_margins")
@@ -82,6 +84,7 @@ def as_product(survey: Survey, chosen: Sequence[int], table: CrosstabResult) -> 
         z * median(margin.standard_error for margin in margins),
         z * median(sqrt(variance / n) for variance in of_one),
     )
+    # Precise enough already, or too little to be gained.
     if pair[0] <= _PRECISE or pair[1] > _WORTH * pair[0]:
         return None
     both = questions[0].mechanism.loss + questions[1].mechanism.loss
@@ -106,5 +109,6 @@ def _joint(survey: Survey, questions: Sequence[Question]) -> Randomiser[Supporti
     both = questions[0].mechanism.loss + questions[1].mechanism.loss
     if sizes[0] * sizes[1] > MOST_CHOICES or both.epsilon > _HIGHEST:
         return None
+    # Rounded down, so that the product never spends more than both questions do.
     epsilon = Fraction(int(both.epsilon * _PLACES), _PLACES)
     return subset_selection(sizes[0] * sizes[1], *Privacy(epsilon=epsilon).weights())

@@ -1,4 +1,4 @@
-"""The narrower intervals within an interval, for the bands of figures."""
+"""Computes the narrower intervals that figures draw as bands within the main interval."""
 
 from __future__ import annotations
 
@@ -11,19 +11,22 @@ from deniably.survey.readable import rounded
 def bands(
     whole: IntervalEnds, at: Callable[[float], IntervalEnds], confidence: float
 ) -> tuple[IntervalEnds | None, IntervalEnds | None]:
-    """The intervals at 80 and 50 %, each within the one before; None unless below ``confidence``.
+    """Returns the 80 % and the 50 % interval, each within the wider one; None for a level that is
+    not below ``confidence``.
 
-    ``whole`` is the interval at ``confidence``, and ``at`` makes it at any other.
+    ``whole`` is the interval at ``confidence``, and ``at(level)`` makes it at any other level.
     """
     levels = [level for level in (0.8, 0.5) if level < confidence]
+    # Intervals of several levels need not be nested where each inverts a discrete test.
     _, *intervals = within_each_other([whole, *map(at, levels)])
     narrower = dict(zip(levels, intervals, strict=True))
     return narrower.get(0.8), narrower.get(0.5)
 
 
 def band(ends: IntervalEnds | None, place: int | tuple[int, ...] = ()) -> list[float] | None:
-    """The document's form of one interval out of the arrays, by its ``place`` in them.
+    """Returns one interval as the list [low, high] of a document, rounded; None if ``ends`` is
+    None.
 
-    It has the two ends, in the unit of the estimate.
+    ``place`` is the interval's index in the two arrays of ends.
     """
     return None if ends is None else [rounded(float(end[place])) for end in ends]

@@ -1,8 +1,8 @@
-"""Puts the strata of a survey side by side, and tests for every two of them whether they differ.
+"""Compares the strata of a survey, and tests each pair of them for a difference.
 
-A device reports for one stratum, so strata are different people: the tests are those of two
-independent groups. All tests of a document are adjusted together (Holm 1979), so the risk of any
-false difference in it is 5 %.
+A device reports for one stratum, so strata are different people, and the tests are those of two
+independent groups. The p-values of a document are adjusted for all its tests (Holm 1979): the
+probability of any false difference in it is at most 5 %.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from deniably.survey.strata import Stratum, stratum_text
 from deniably.survey.survey import Survey
 
 FEWEST = 2
-"""Subgroups that can be compared."""
+"""The smallest number of subgroups that can be compared."""
 MOST_TESTS = 300
-"""The most tests of one document; they take some seconds."""
+"""The largest number of tests in one document; that many take some seconds."""
 
 
 class ComparedSubgroup(TypedDict):
-    """A subgroup that is compared: its value of the key, all that it fixes, and its reports to the
-    question."""
+    """A subgroup that is compared: ``value`` of the key that strata are compared by, ``strata``
+    with all its keys and values, and ``n``, its number of reports to the question."""
 
     value: str
     strata: dict[str, str]
@@ -51,16 +51,18 @@ class ComparedSubgroup(TypedDict):
 
 
 class SubgroupFigure(FigureResult):
-    """A figure in the subgroup with this value, as in its own results."""
+    """A figure in the subgroup whose key has this ``value``, the same as in the subgroup's own
+    results."""
 
     value: str
 
 
 class ApartResult(TypedDict):
-    """A figure of the subgroup with the value ``first`` less that of the one with ``second``.
+    """A difference: a figure of the subgroup with the value ``first``, less that of the one with
+    ``second``.
 
     ``interval``, at the document's confidence, and the narrower ones are for this comparison alone,
-    as ``p_value`` is: ``interval`` leaves out 0 exactly if that is below 1 - confidence.
+    as ``p_value`` is: ``interval`` leaves out 0 exactly if ``p_value`` is below 1 - confidence.
     ``adjusted_p_value`` is adjusted for all tests of the document.
     """
 
@@ -77,17 +79,20 @@ class ApartResult(TypedDict):
 
 
 class ComparedFigure(FigureHead):
-    """One figure in every subgroup; without ``differences`` the reports allow no test."""
+    """One figure in every subgroup. ``differences`` has a test for each pair of subgroups, and is
+    empty where the reports allow no test."""
 
     places: list[SubgroupFigure]
     differences: list[ApartResult]
 
 
 class ByStratumResult(TypedDict):
-    """The figures of a question by the values of the key ``by``, with a test for every two.
+    """The figures of a question in the subgroups that differ in the key ``by``, with a test for
+    each pair of subgroups.
 
-    ``strata`` are the values of other keys that all of it is about. ``hidden`` are the values of
-    ``by`` that have no results. ``tests`` is the number of all tests.
+    ``strata`` has the values of other keys that all subgroups share; it is empty if there are none.
+    ``hidden`` are the values of ``by`` whose results are not shown. ``tests`` is the number of all
+    tests.
     """
 
     survey: str
@@ -107,10 +112,12 @@ class ByStratumResult(TypedDict):
 
 
 class WeightedShown(Weighted, Protocol):
-    """Reports with weights, of which figures are shown besides."""
+    """The weighted reports to a question, which also give the tally that its displayed figures are
+    made from."""
 
     def every(self) -> Tally:
-        """The tally of as many people as would know every figure of the question as well."""
+        """Returns a tally of unweighted reports that is as precise as the weighted reports, for all
+        figures of the question."""
         ...
 
 
@@ -125,17 +132,20 @@ def by_stratum(
     weighted: Mapping[str, WeightedShown] | None = None,
     together: Mapping[str, Mapping[str, FollowUpCounts]] | None = None,
 ) -> ByStratumResult:
-    """The document of a question by a key of the strata.
+    """Returns the document that compares a question between the values of ``by``, a key of the
+    strata.
 
-    ``tallies`` has the tally of every question, by the values of ``by`` that may be shown. If they
-    are of some values of other keys only, ``strata`` has these. ``weighted`` has the reports to the
-    question with weights, by the same values, if they have any. ``together`` has the joint counts
-    of questions with ``show_if``, by the same values; see ``result``.
+    ``tallies`` has, for each value of ``by`` that may be shown, the tally of every question by
+    name. If all these reports are of one value of another key, ``strata`` has it. ``weighted`` has
+    the weighted reports to the question for the same values, if there are weights. ``together`` has
+    the joint counts of questions with ``show_if`` for the same values, as in
+    ``results.result.result``.
 
-    Raises Incomparable for fewer than two subgroups, for a question without figures that can be
-    compared, and for more than ``MOST_TESTS`` tests.
+    Raises Incomparable if fewer than two subgroups may be shown, if the question has no figure that
+    can be compared, or if more than ``MOST_TESTS`` tests would be needed.
     """
     keys = survey.strata or {}
+    # In the author's order, not that of the tallies.
     shown = [value for value in keys[by] if value in tallies]
     if len(shown) < FEWEST:
         raise Incomparable(f"fewer than two values of {by} have results that could be compared")
@@ -161,6 +171,7 @@ def by_stratum(
     )
     tests = [_tests(figure) for figure in figures]
     count = sum(map(len, tests))
+    # One adjustment over all figures and pairs; the results are then taken in the same order.
     adjusted = iter(
         holm([comparison.difference.p_value for some in tests for comparison in some.values()])
     )
@@ -197,11 +208,12 @@ COLUMNS = (
     "unit", "first", "second", "n", "estimate", "low", "high", "confidence", "standard_error",
     "p_value", "adjusted_p_value", "adjustment",
 )  # fmt: skip
-"""The columns of the CSV."""
+"""The columns of the CSV of ``by_stratum_rows``."""
 
 
 def by_stratum_rows(document: ByStratumResult) -> Iterator[ResultRow]:
-    """A line of the CSV for each figure in each subgroup, then one for each difference."""
+    """Yields the rows of the CSV: for each figure, one row for each subgroup, then one for each
+    difference."""
     people = {subgroup["value"]: subgroup["n"] for subgroup in document["subgroups"]}
     head: ResultRow = {
         "survey": document["survey"],
@@ -269,6 +281,7 @@ def _figures(
             "subgroups are compared by means and by the shares of choices, and this question has"
             " neither"
         )
+    # Counted before any test is made, since tests take time.
     if (tests := len(figures) * comb(len(sides), 2)) > MOST_TESTS:
         raise Incomparable(
             f"at most {MOST_TESTS} comparisons are made at once, and this question would need"

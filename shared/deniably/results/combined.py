@@ -1,4 +1,5 @@
-"""Answers that go together: the heat table of a product of two questions, and a map."""
+"""Turns results about combined answers into pictures: the heat table of a product of two questions,
+and a map."""
 
 from __future__ import annotations
 
@@ -10,13 +11,15 @@ from deniably.results.drawing import plot
 from deniably.results.drawing.heat import Heat, HeatMargin, heat_cell
 from deniably.results.drawing.plot import AreaMap, MapSide
 
-_MOST_COLUMNS = 8
+_MOST_COLUMNS = 8  # that fit a page side by side
 
 
 def table(question: ProductResult) -> Heat | None:
-    """The joint shares of two questions with both margins; the one with fewer answers is across.
+    """Returns the joint shares of a product of two questions as a heat table with both margins; the
+    question with fewer answers is across.
 
-    None for more than two questions, and where both have more answers than fit side by side.
+    Returns None for more than two questions, and where both have more answers than fit side by
+    side.
     """
     if len(question.parts) != 2 or min(len(p.choices) for p in question.parts) > _MOST_COLUMNS:
         return None
@@ -26,7 +29,9 @@ def table(question: ProductResult) -> Heat | None:
         for start in range(0, len(question.cells), len(across.choices))
     ]
     if len(across.choices) > len(down.choices):
+        # Fewer columns fit a phone, so the table may be turned.
         down, across, rows = across, down, [list(column) for column in zip(*rows, strict=True)]
+    # Shades are relative: shares of many cells are all small.
     largest = max(cell.estimate for cell in question.cells)
     cells = [
         [heat_cell(cell.estimate, cell.interval, largest, seen=cell.stands_out) for cell in row]
@@ -36,7 +41,9 @@ def table(question: ProductResult) -> Heat | None:
 
 
 def areas(question: PointResult) -> AreaMap:
-    """The map: only areas that stand out from the noise are drawn on it."""
+    """Returns the map of a question about a place, with only the areas that stand out from the
+    noise."""
+    # A map has as many areas along both of its sides.
     cells = round(len(question.cells) ** 0.5)
     names = [cell.names for cell in question.cells]
     first = _side(question.sides[0], [names_of_cell[0] for names_of_cell in names[::cells]])

@@ -1,4 +1,5 @@
-"""Makes a cross-table of two questions from whole reports; tallies do not have it."""
+"""Makes a cross-table of two questions from whole reports. The tallies of two questions are not
+enough: they do not tell which reports came together."""
 
 from __future__ import annotations
 
@@ -33,23 +34,23 @@ from deniably.survey.strata import Stratum, stratum_text
 from deniably.survey.survey import Survey, show_if
 
 Blocks = Iterable[Values]
-"""Some reports at a time."""
+"""Reports in blocks, so that memory stays bounded."""
 _Bits = npt.NDArray[np.bool_]
 _Fit = Literal["maximum_likelihood", "shrinkage", "projection", "clipping"]
 
 
 RISK = 0.05
-"""Two answers go together if the p-value is below."""
+"""The p-value below which two answers are said to go together."""
 
 
 class WithinResult(Struct, frozen=True, kw_only=True):
-    """The share of a cell within its row or its column, among those who gave that answer.
+    """The share of a cell among those who gave the answer of its row, or of its column.
 
-    It has no ``estimate`` and no ``standard_error`` where the ``interval`` is wider than 0.8: the
-    row or column is too small to say anything. ``interval_80`` and ``interval_50`` are narrower
-    ones by the same method; None where there is no estimate, or unless they are below the
-    ``confidence`` of the document. ``covariance`` is that of the estimates of the cell and of its
-    row or column.
+    ``estimate`` and ``standard_error`` are None where ``interval`` is wider than 0.8: the row or
+    column is too small to say anything. ``interval_80`` and ``interval_50`` are the intervals by
+    the same method at 80 and 50 %; None where there is no estimate, or unless the level is below
+    the ``confidence`` of the document. ``covariance`` is that of two estimates: the cell's share of
+    everybody and the share of its row or column.
     """
 
     estimate: float | None
@@ -61,7 +62,8 @@ class WithinResult(Struct, frozen=True, kw_only=True):
 
 
 class CrossedResult(CellResult, frozen=True, kw_only=True):
-    """One cell: its share of everybody, and within its row and its column."""
+    """One cell of a cross-table: its share of everybody, and its shares within its row and within
+    its column."""
 
     of_row: WithinResult
     of_column: WithinResult
@@ -78,18 +80,22 @@ class MarginResult(Struct, frozen=True, kw_only=True):
 
 
 class CrosstabResult(TypedDict):
-    """Shares of all pairs of answers (``rows`` by ``columns``, labels, with their names in the
-    definition beside them), with their margins, and ``independence``, the p-value of the
-    hypothesis that the two answers have nothing to do with each other: by as many ``shuffles`` of
-    the reports, or where that is None, of so many reports that shuffling would take long, by the
-    chi-squared distribution. ``sentence`` says what follows.
+    """The shares of all pairs of answers to two questions, with the shares of each question alone.
+
+    ``rows`` and ``columns`` are the labels of the answers, ``row_names`` and ``column_names`` their
+    names in the definition. ``independence`` is the p-value of the hypothesis that the two answers
+    are independent: by a permutation test with ``shuffles`` permutations of the reports or, where
+    ``shuffles`` is None because there are too many reports, by the chi-squared distribution.
+    ``sentence`` states the result.
 
     ``strata`` has the values that the subgroup of these reports fixes; it is empty for everybody.
 
-    ``fit`` says how the shares for display were made: by maximum likelihood from whole reports; in
-    a table of 25 cells or more, by shrinking the estimates towards independence and empty cells;
-    where likelihood would take long, as the nearest shares to the estimates; and of several ticks a
-    person, which do not sum to 1, from the estimates one by one."""
+    ``fit`` says how the ``consistent`` shares, for display, were made: by maximum likelihood from
+    whole reports; in a table of 25 cells or more, by shrinking the estimates towards independence
+    and empty cells; where maximum likelihood would take long, as the nearest valid shares to the
+    estimates; and for questions with several ticks, whose shares do not sum to 1, by clipping each
+    estimate to 0..1.
+    """
 
     survey: str
     questions: list[str]
@@ -115,11 +121,12 @@ COLUMNS = (
     "figure", "row", "row_label", "column", "column_label", "estimate", "low", "high",
     "confidence", "standard_error", "covariance", "consistent",
 )  # fmt: skip
-"""The columns of a cross-table's CSV."""
+"""The columns of the CSV of ``crosstab_rows``."""
 
 
 def crosstab_rows(document: CrosstabResult) -> Iterator[ResultRow]:
-    """A line for each figure: the margins, then three shares of each cell."""
+    """Yields the rows of a cross-table's CSV: one for each margin, then three for each cell (its
+    share of all, within its row and within its column)."""
     rows, columns = document["question_names"]
     first, second = document["questions"]
     head: ResultRow = {
@@ -168,14 +175,16 @@ def _figures(shown: MarginResult | CellResult | WithinResult) -> ResultRow:
 
 
 def is_crossable(question: Question) -> bool:
-    """Whether its answers can be crossed with those to another question."""
+    """Returns whether the answers to a question can be crossed with those to another question: it
+    has choices, and every report is about all of them."""
     law = question.mechanism.law
     supports = isinstance(question, OfChoices) and isinstance(law, Supporting)
     return supports and law.sampled_fraction == 1
 
 
 def own_filter(first: Question, second: Question) -> str:
-    """Why two questions are not crossed of which one decides who is asked the other; else empty."""
+    """Returns why two questions are not crossed where the answer to one decides who is asked the
+    other; an empty string otherwise."""
     for question, other in ((first, second), (second, first)):
         condition = show_if(question)
         if condition is not None and condition.question == other.name:
@@ -188,7 +197,7 @@ def own_filter(first: Question, second: Question) -> str:
 
 
 def cell_count(*questions: Question) -> int:
-    """How many cells their cross-table has."""
+    """Returns the number of cells in the cross-table of these questions."""
     return prod(_crossed(question).k for question in questions)
 
 
@@ -200,11 +209,12 @@ def crosstab_result(
     strata: Stratum | None = None,
     weighing: Weighing | None = None,
 ) -> CrosstabResult:
-    """The cross-table of two questions by their indices, the first in rows.
+    """Returns the cross-table of two questions, given by their indices; the first is in the rows.
 
-    ``strata`` are the values that the reports' subgroup fixes, if they are not everybody's.
-    ``weighing`` has a weight for each report of somebody who was asked both, in their order.
-    Raises Incomparable if nobody was asked both, and BadModel as a weighted tally does.
+    ``blocks`` has the reports to both questions. ``level`` is the confidence. ``strata`` are the
+    values that the reports' subgroup fixes, None for everybody. ``weighing`` has a weight for each
+    report of a person who was asked both questions, in their order. Raises Incomparable if nobody
+    was asked both, and BadModel if the weights cannot be used.
     """
     first, second = _supports(survey, chosen, blocks)
     questions = [survey.questions[index] for index in chosen]
@@ -288,6 +298,7 @@ class _Shares:
     def cell(self, a: int, b: int) -> WithinResult:
         """One of them as it is in the document."""
         shares, at = self.within, (a, b)
+        # An estimate of nan marks a row or column that is too small.
         known = not np.isnan(shares.raw[at])
         return WithinResult(
             estimate=rounded(shares.raw[at]) if known else None,
@@ -295,6 +306,7 @@ class _Shares:
             interval=[rounded(shares.low[at]), rounded(shares.high[at])],
             interval_80=band(self.eighty, at) if known else None,
             interval_50=band(self.fifty, at) if known else None,
+            # Covariances are far below 1: significant digits, not decimals.
             covariance=float(f"{shares.covariance[at]:.6g}"),
         )
 
@@ -348,10 +360,13 @@ def _for_display(
 ) -> _Displayed:
     """Joint shares within [0, 1]; they sum to 1 if both questions are single choices."""
     if any(isinstance(question, SelectMultiple) for question in questions):
+        # Several ticks are no distribution: there is nothing for the shares to sum to.
         return _Displayed("clipping", np.clip(raw, 0, 1))
     first, other = questions
     if raw.size >= FEWEST_CELLS:
         return _Displayed("shrinkage", shrunken_table(table.kinds, (_rates(first), _rates(other))))
+    # The likelihood of a single choice depends only on the odds of a report, as p and q follow from
+    # them.
     odds = float(first.mechanism.loss.odds), float(other.mechanism.loss.odds)
     shares = likeliest(*supports, odds, weights)
     if shares is None:
@@ -370,7 +385,9 @@ def _supports(
     places = [sorted(chosen).index(index) for index in chosen]
     parts: list[list[npt.NDArray[np.uint8]]] = [[] for _ in chosen]
     for block in blocks:
+        # Equal reports may come once, with their number.
         values, counts = block if isinstance(block, Repeated) else (block, [1] * len(block))
+        # Devices may draw which questions they report: only people with both count.
         complete = [number for number, row in enumerate(values) if None not in row]
         both, times = (
             [values[number] for number in complete],
@@ -378,6 +395,7 @@ def _supports(
         )
         for part, law, place in zip(parts, laws, places, strict=True):
             rows = [row[place] or () for row in both]
+            # Cells from k on are blanks that pad answers; they are no choices.
             supports = support_rows(rows, law.cell_count)[:, : law.k]
             part.append(np.repeat(np.packbits(supports, axis=1), times, axis=0))
     if not any(map(len, parts[0])):

@@ -1,7 +1,7 @@
-"""Compares shares and means of surveys, and says in a sentence whether they differ.
+"""Tests whether shares and means differ, within a survey or between two, and states the outcome in
+a sentence.
 
-The hypothesis tests are in ``difference`` and ``means``. Here are the questions that people ask of
-results, with the sentences that answer them.
+The hypothesis tests are in ``estimation.difference`` and ``estimation.means``.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ from deniably.survey.survey import Survey, Waves
 
 NOT_OF_MEANS = "the question has no mean"
 RISK = 0.05
-"""Figures differ if the p-value is below."""
+"""The p-value below which two figures are said to differ."""
 
 Contrast = Mapping[str, float] | None
-"""A figure of a question: choices with their factors, such as 1 and -1, or None for the mean."""
+"""A figure of a question: {choice: factor}, with factors such as 1 and -1, or None for the mean."""
 
 _T = TypeVar("_T")
 _AMONG = "of those asked"
@@ -58,17 +58,18 @@ _NO_MEAN = "the reports to this question give no mean"
 
 
 class DifferenceResult(TypedDict):
-    """An unbiased difference with its standard error, p-value and interval, in the unit of the
-    figures that are compared (shares from 0 to 1).
+    """An unbiased estimate of a difference, in the unit of the compared figures (shares from 0 to
+    1), with standard error, p-value and interval.
 
     ``interval`` has ``confidence`` and inverts the test of ``p_value``: it leaves out 0 exactly if
-    the p-value is below 1 - confidence. ``interval_80`` and ``interval_50`` do so at 80 and 50 %;
-    None unless that is below the confidence. Where no possible mean explains the reports, the mean
-    differs from every value, and the interval is that of the nearest possible mean.
+    the p-value is below 1 - confidence. ``interval_80`` and ``interval_50`` do the same at 80 and
+    50 %; None unless the level is below the confidence. Where no possible mean explains the
+    reports, the mean differs from every value, and the interval is that of the nearest possible
+    mean.
 
-    ``labels`` are those of the compared choices, and ``names`` their names in the definition; of a
-    mean there are none. ``note`` qualifies the test where the two surveys are waves of one panel,
-    else it is None.
+    ``labels`` are those of the compared choices, and ``names`` their names in the definition; both
+    are empty for means. ``note`` qualifies the test where the two surveys are waves of one panel,
+    otherwise it is None.
     """
 
     compared: str
@@ -86,18 +87,20 @@ class DifferenceResult(TypedDict):
 
 
 class AdjustedResult(DifferenceResult):
-    """One of many comparisons. If you call all below 0.05 differences, the risk of any false one
-    is 0.05. The interval is for this comparison alone, as ``p_value`` is."""
+    """One of many comparisons, with a p-value adjusted for all of them. If every comparison with an
+    adjusted p-value below 0.05 is called a difference, the probability that any of these calls is
+    false is at most 0.05. The interval is for this comparison alone, as ``p_value`` is."""
 
     adjusted_p_value: float
 
 
 class DifferencesResult(TypedDict):
-    """Comparisons made at once, and how their p-values were adjusted for that.
+    """Several comparisons, and how their p-values were adjusted for making all of them.
 
-    ``n`` is the number of reports to the question here, ``other`` the other survey's name, if two
-    are compared. ``strata`` has the values that the subgroup of these reports fixes; it is empty
-    for everybody."""
+    ``n`` is the number of reports to the question in ``survey``; ``other`` is the name of the
+    second survey, None if choices of one survey are compared. ``strata`` has the values that the
+    subgroup of these reports fixes; it is empty for everybody.
+    """
 
     survey: str
     question: str
@@ -111,14 +114,16 @@ class DifferencesResult(TypedDict):
 
 
 class Weighted(Protocol):
-    """The reports to a question, with weights."""
+    """The reports to a question, with survey weights."""
 
     def tally(self, contrast: Contrast) -> Tally:
-        """The tally of as many people without weights as would know the figure as well."""
+        """Returns a tally of unweighted reports that is as precise as the weighted reports, for the
+        figure that ``contrast`` names."""
         ...
 
     def error(self, contrast: Contrast) -> float:
-        """The linearised standard error of a figure; 0 where reports are alike."""
+        """Returns the linearised standard error of the weighted figure that ``contrast`` names; 0
+        if all reports are the same."""
         ...
 
 
@@ -126,10 +131,11 @@ class Weighted(Protocol):
 class Side:
     """One side of a comparison: a question of ``survey`` with the tally of its reports.
 
-    ``part`` names the number whose mean is compared, in a question with several. ``stratum`` has
-    the values that the reports' subgroup fixes, if they are not everybody's. ``weighted`` has the
-    reports with weights, if they have any: figures are then theirs. ``followed`` is there of a
-    question with ``show_if``: shares are then of those who were asked.
+    ``part`` names the number whose mean is compared, in a question with several numbers.
+    ``stratum`` has the values that the reports' subgroup fixes, None for everybody. ``weighted``
+    has the weighted reports, if there are weights; figures are then weighted. ``followed`` has the
+    reports to a question with ``show_if``; shares are then of those who were asked. It is None for
+    other questions.
     """
 
     survey: Survey
@@ -141,16 +147,20 @@ class Side:
     followed: FollowUpReports | None = None
 
     def tally_for(self, contrast: Contrast) -> Tally:
-        """The tally that a figure is estimated from."""
+        """Returns the tally from which the figure of ``contrast`` is estimated; that of weighted
+        reports if there are weights."""
         return self.tally if self.weighted is None else self.weighted.tally(contrast)
 
     @property
     def place(self) -> str:
-        """The name of these reports beside others: their stratum, else their survey."""
+        """The name that tells these reports from those of the other side: of their stratum,
+        otherwise of their survey."""
         return stratum_text(self.stratum) if self.stratum else self.survey.name
 
     def answers(self, choice: str, contrast: Contrast = None) -> SupportCount:
-        """The reports that support a choice; with a ``contrast``, for that. Raises Incomparable."""
+        """Returns the number of reports that support ``choice``, and of the reports to the
+        question, from the tally for ``contrast``. Raises Incomparable if the question has no
+        choices whose reports can be counted, or no such choice."""
         question, law = self.question, self.question.mechanism.law
         if not isinstance(question, OfChoices) or not isinstance(law, Supporting):
             raise Incomparable("the question has no choices whose reports can be counted")
@@ -161,25 +171,29 @@ class Side:
         return SupportCount(counts[v].item(), asked_counts[v].item(), float(law.p), float(law.q))
 
     def chosen(self, choice: str) -> tuple[str, str]:
-        """Name and label of a choice that the question has."""
+        """Returns (name, label) of a choice of the question, given its name."""
         assert isinstance(self.question, OfChoices)
         return choice, self.question.choices[self.question.names.index(choice)].label
 
     @property
     def choices(self) -> list[str]:
-        """The names of its choices, where they are compared all at once. Raises Incomparable."""
+        """The names of the question's choices, for comparisons of all of them; with ``show_if``,
+        only the choices of those who were asked. Raises Incomparable for a question without
+        choices, or with more than 20."""
         question = self.question
         if not isinstance(question, OfChoices) or len(question.names) > _MOST_AT_ONCE:
             raise Incomparable(
                 f"many comparisons are for questions of up to {_MOST_AT_ONCE} choices"
             )
+        # Only for its errors: raises if reports to this question cannot be counted by choice.
         self.answers(question.names[0])
         if self.followed is not None:
             return [question.names[answer] for answer in self.followed.follow_up.answers]
         return question.names
 
     def among_asked(self, choice: str) -> ShareAmong:
-        """The share of a choice among those who were asked. Raises Incomparable."""
+        """Returns the share of a choice among those who were asked. Raises Incomparable if there is
+        no such choice, or if the reports do not determine the shares."""
         if choice not in self._among_asked:
             raise Incomparable("“choice” is one of " + ", ".join(self._among_asked))
         return self._among_asked[choice]
@@ -196,24 +210,28 @@ class Side:
 
     @property
     def group(self) -> SingleMean:
-        """The mean that is compared, with its estimator. Raises Incomparable."""
+        """The mean that is compared, with its estimator. Raises Incomparable if the question has no
+        mean, or if ``part`` names none of its numbers."""
         return _mean_of(self.question, self.part)
 
     @property
     def unit(self) -> tuple[object, ...]:
-        """The kind of number that the mean is. Only means of the same kind are comparable."""
+        """What kind of number the mean is: type of question, unit, and scores of a scale. Only
+        means with equal kinds are comparable."""
         scores = self.question.values if isinstance(self.question, Scale) else ()
         return type(self.question), self.group.figure.unit, *scores
 
     @property
     def mean(self) -> Mean:
-        """The mean, with its margins at any confidence, as in the results."""
+        """The estimated mean, from which margins at any confidence follow, as in the results.
+        Raises Incomparable if the reports give no mean."""
         return _required(self.group.estimate(self.tally_for(None), question_shares.CONFIDENCE))
 
     @property
     def ratio(self) -> question_means.Ratio | None:
-        """The mean among people with a score; None if everybody has one. Raises Incomparable if
-        nobody seems to have one."""
+        """The mean among people who have a score (who did not answer "not applicable"), a ratio of
+        two estimates; None if everybody has a score. Raises Incomparable if the estimated number of
+        people with a score is not above 0."""
         if not question_means.is_ratio(self.question):
             return None
         mean = question_means.mean_of_scored(self.question, self.tally_for(None))
@@ -221,7 +239,8 @@ class Side:
 
     @property
     def moments(self) -> Moments:
-        """The moments that the score test of a mean needs."""
+        """The moments of reports that the score test of a mean needs. Raises Incomparable if the
+        reports give no mean."""
         index = self.group.figure.index
         assert isinstance(self.question, Number | Scale | VectorOfNumbers)  # all that have a mean
         try:
@@ -234,7 +253,8 @@ class Side:
 
 @dataclass(frozen=True)
 class StatedDifference:
-    """What was compared, and the outcome. ``chosen`` has the names and labels of choices."""
+    """The result of a comparison: ``what`` was compared, in words, the ``difference``, (name,
+    label) of each compared choice in ``chosen``, and a ``note`` that qualifies the test."""
 
     what: str
     difference: Difference
@@ -242,14 +262,14 @@ class StatedDifference:
     note: str | None = None
 
     def result(self, confidence: float = question_shares.CONFIDENCE) -> DifferenceResult:
-        """The document of one comparison."""
+        """Returns the document of this comparison as the only one."""
         return self._result(
             confidence, self.difference.p_value, rounding.p_value(self.difference.p_value)
         )
 
     def adjusted(self, p_value: float, tests: int, confidence: float) -> AdjustedResult:
-        """The document of one of many ``tests``, with its adjusted p-value. Both are in the
-        sentence, and the adjusted one decides."""
+        """Returns the document of this comparison as one of ``tests``. ``p_value`` is the adjusted
+        one: it decides the verdict, and the sentence has both."""
         text = alone = rounding.p_value(self.difference.p_value)
         if tests > 1:
             adjusted = rounding.p_value(p_value)
@@ -263,6 +283,7 @@ class StatedDifference:
 
         def interval(level: float) -> IntervalEnds:
             low, high = self.difference.interval(level)
+            # ``bands`` also serves many intervals at once, so ends are arrays.
             return np.asarray(low), np.asarray(high)
 
         whole = interval(confidence)
@@ -289,9 +310,11 @@ class StatedDifference:
 def pairs(
     here: Side, there: Side | None = None, confidence: float = question_shares.CONFIDENCE
 ) -> DifferencesResult:
-    """Compares all pairs of choices of a question, or each choice in two surveys.
+    """Compares all pairs of choices of a question or, with ``there``, each choice in two surveys,
+    and returns all comparisons with p-values adjusted by Holm's method.
 
-    Raises Incomparable.
+    Raises Incomparable if the choices cannot be compared: because of the question's type, its
+    number of choices, or a different question on the other side.
     """
     if there is None:
         comparisons = [
@@ -317,7 +340,7 @@ def pairs(
 
 
 def has_pairs(question: Question) -> bool:
-    """Whether ``pairs`` can compare its choices with each other."""
+    """Returns whether ``pairs`` can compare the question's choices with each other."""
     return (
         isinstance(question, OfChoices)
         and 2 <= len(question.names) <= _MOST_AT_ONCE
@@ -335,7 +358,8 @@ def _pair_law(question: Question) -> tuple[Fraction, Fraction] | None:
 
 
 def choice_and_share(side: Side, choice: str, share: float | str) -> StatedDifference:
-    """Tests whether the share of a choice is ``share``. Raises Incomparable."""
+    """Tests whether the share of a choice is ``share``, a number from 0 to 1 or its text. Raises
+    Incomparable if it is not, or if there is no such choice to test."""
     first, wanted = side.answers(choice), _number(share)
     if not 0 <= wanted <= 1:
         raise Incomparable(f"“share” is {wanted:g}; use a number from 0 to 1, such as 0.5")
@@ -351,7 +375,8 @@ def choice_and_share(side: Side, choice: str, share: float | str) -> StatedDiffe
 
 
 def choices(side: Side, choice: str, other: str) -> StatedDifference:
-    """Tests whether two choices of a question have the same share. Raises Incomparable."""
+    """Tests whether two choices of a question have the same share. Raises Incomparable if there is
+    no such choice, or if a person may give several answers."""
     contrast = {choice: 1.0, other: -1.0}
     first, second = side.answers(choice, contrast), side.answers(other, contrast)
     pairs = _pair_law(side.question)
@@ -360,6 +385,7 @@ def choices(side: Side, choice: str, other: str) -> StatedDifference:
             "two choices can be compared where a person has one answer out of several"
         )
     own, rest = map(float, pairs)
+    # One report can name both choices, so their counts covary: the test needs P(both are named).
     difference = between_choices(
         first.count, second.count, first.n, first.p, first.q, pair_own=own, pair_other=rest
     )
@@ -369,7 +395,8 @@ def choices(side: Side, choice: str, other: str) -> StatedDifference:
 
 
 def choice_apart(here: Side, there: Side, choice: str) -> StatedDifference:
-    """Tests whether a choice has the same share in two surveys or strata. Raises Incomparable."""
+    """Tests whether a choice has the same share in two surveys or strata. Raises Incomparable if
+    there is no such choice on a side, or if only one side asks the question under a condition."""
     if (here.followed is None) != (there.followed is None):
         raise Incomparable("one of the two asks this question only of some, and the other of all")
     if here.followed is not None:
@@ -386,8 +413,8 @@ def choice_apart(here: Side, there: Side, choice: str) -> StatedDifference:
 
 
 def ends_of_mean(question: Question, part: str | None = None) -> tuple[float, float]:
-    """The ends between which a question's mean lies; with several numbers that of one ``part``.
-    Raises Incomparable."""
+    """Returns the (lowest, highest) value that a question's mean can have; ``part`` names the
+    number in a question with several. Raises Incomparable if the question has no mean."""
     low, high = _mean_of(question, part).figure.ends
     return low, high
 
@@ -407,7 +434,8 @@ def _mean_of(question: Question, part: str | None) -> SingleMean:
 
 
 def mean_and_value(side: Side, value: float | str) -> StatedDifference:
-    """Tests whether the mean is ``value``. Raises Incomparable."""
+    """Tests whether the mean is ``value``, a number or its text. Raises Incomparable if the mean
+    cannot have that value, or if the question or its reports have no mean."""
     (low, high), wanted = side.group.figure.ends, _number(value)
     if not low <= wanted <= high:
         raise Incomparable(f"“value” is a number from {number_text(low)} to {number_text(high)}")
@@ -417,7 +445,8 @@ def mean_and_value(side: Side, value: float | str) -> StatedDifference:
 
 
 def mean_apart(here: Side, there: Side) -> StatedDifference:
-    """Tests whether the mean is the same in two surveys or strata. Raises Incomparable."""
+    """Tests whether the mean is the same in two surveys or strata. Raises Incomparable if a side
+    has no mean, if the two means have different units, or if no test of them is possible."""
     if here.unit != there.unit:
         raise Incomparable("means can be compared where both questions have one type and one unit")
     difference = _linearised(_between_means(here, there), None, here, there)
@@ -431,6 +460,7 @@ def _between_means(here: Side, there: Side) -> Difference:
     try:
         return between_means(first, second)
     except ValueError as error:
+        # No possible mean explains the reports of one side, so the score test has no value.
         raise Incomparable(f"{error}: they differ for certain") from None
 
 
@@ -444,6 +474,7 @@ def _apart(
     difference: Difference,
     chosen: tuple[tuple[str, str], ...] = (),
 ) -> StatedDifference:
+    # Equal definitions: two strata of one survey, not two surveys.
     of_one = here.survey.digest == there.survey.digest
     text = (
         f"{what} in {here.place} and in {there.place}"
@@ -458,6 +489,7 @@ def _apart(
 def _linearised(difference: Difference, contrast: Contrast, *sides: Side) -> Difference:
     """With the standard error of weighted figures, where there are weights and a spread."""
     errors = [side.weighted.error(contrast) for side in sides if side.weighted is not None]
+    # Reports that are all the same have no spread to linearise; the test without weights holds.
     if not errors or min(errors) < _ALIKE:
         return difference
     return replace(difference, standard_error=sum(error**2 for error in errors) ** 0.5)

@@ -1,7 +1,7 @@
-"""The document of a survey's results, with the keys of each type of question.
+"""Defines the document of a survey's results, with the keys for each type of question.
 
-A key is absent if the type, aim or mechanism of the question does not have it. None says that these
-reports do not determine the value.
+A key is absent if the type, aim or mechanism of the question does not have it. None means that
+these reports do not determine the value.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from msgspec import UNSET, Struct, UnsetType
 from deniably.survey.parts import FieldName, SurveyName
 
 FitMethod = Literal["em", "ems", "projection"]
-"""How shares for display were made: EM on whole reports, EM with smoothing, or the nearest
-distribution to the unbiased estimates."""
+"""How shares for display were made: by expectation maximisation (EM) on whole reports, by EM with
+smoothing, or by projection to the nearest distribution to the unbiased estimates."""
 
 
 class _Shown(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -22,12 +22,12 @@ class _Shown(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class PoisoningResult(_Shown, frozen=True, kw_only=True):
-    """The most that fake reports could do to a question's figures.
+    """The largest effect that fake reports could have on a question's figures.
 
-    ``exchange`` is how many honest people one fake report weighs as much as. ``shift`` is how
-    far 1 % and 5 % of all reports could move a share (0 to 1) or a mean (in the question's unit).
-    ``flip`` is the share of all reports that could put the second choice in the lead, None if
-    nothing leads.
+    ``exchange`` is the number of honest people whose effect one fake report has. ``shift`` is how
+    far fake reports that are 1 % and 5 % of all reports could move a share (0 to 1) or a mean (in
+    the question's unit). ``flip`` is the share of fake reports that could put the second choice in
+    the lead, None if no choice leads.
     """
 
     exchange: float
@@ -36,14 +36,16 @@ class PoisoningResult(_Shown, frozen=True, kw_only=True):
 
 
 class ChoiceResult(_Shown, frozen=True, kw_only=True):
-    """One choice: how many reports support it, and what share of people that means.
+    """One choice: the number of reports that support it, and the estimated share of people who gave
+    it.
 
-    ``interval`` and ``joint_interval`` are for the population that the respondents are a random
-    sample of. ``interval_80`` and ``interval_50`` are as ``interval``, at 80 and 50 % confidence;
-    None unless that is below the ``confidence`` of the document. ``respondents_interval`` is for
-    these respondents alone. ``stands_out`` says whether the choice stands out from the noise of
-    choices that nobody has. ``count`` and ``stands_out`` are None where reports do not support
-    choices.
+    ``interval`` and ``joint_interval`` (which holds for all choices at once) are for the population
+    that the respondents are a random sample of. ``interval_80`` and ``interval_50`` are as
+    ``interval``, at 80 and 50 % confidence; None unless that is below the ``confidence`` of the
+    document. ``respondents_interval`` is for these respondents alone. ``stands_out`` says whether
+    the estimate is above what the noise gives to choices that nobody has. ``consistent`` is the
+    share for display, never negative. ``count`` and ``stands_out`` are None where reports do not
+    support choices.
     """
 
     name: FieldName
@@ -61,7 +63,8 @@ class ChoiceResult(_Shown, frozen=True, kw_only=True):
 
 
 class ShareAskedResult(_Shown, frozen=True, kw_only=True):
-    """The share of everybody who was asked a question with ``show_if``, for the population.
+    """The estimated share of all people who were asked a question with ``show_if``, for the
+    population.
 
     Intervals are as in ``ChoiceResult``.
     """
@@ -74,9 +77,9 @@ class ShareAskedResult(_Shown, frozen=True, kw_only=True):
 
 
 class AmongChoiceResult(_Shown, frozen=True, kw_only=True):
-    """One choice: its share among those who were asked.
+    """One choice and its share among those who were asked a question with ``show_if``.
 
-    It has no estimate and no standard error where the ``interval`` is wider than 0.8: too few were
+    ``estimate`` and ``standard_error`` are None where ``interval`` is wider than 0.8: too few were
     asked to say anything. ``joint_interval`` holds for all choices at once; the other intervals are
     as in ``ChoiceResult``.
     """
@@ -92,11 +95,11 @@ class AmongChoiceResult(_Shown, frozen=True, kw_only=True):
 
 
 class AmongAskedResult(_Shown, frozen=True, kw_only=True):
-    """What those answered who were asked a question with ``show_if``; "Not applicable" is none of
-    the ``choices``.
+    """The answers of those who were asked a question with ``show_if``, without "Not applicable".
 
-    Who gave one of ``answers`` to the earlier ``question`` was asked. ``reports`` says which
-    reports were counted: those to both questions, which tell more, or those to this one alone.
+    People were asked if they gave one of ``answers`` to the earlier ``question``. ``reports`` says
+    whose reports were counted: those to both questions, which tell more, or those to this one
+    alone. ``asked`` is the share of everybody who was asked.
     """
 
     question: FieldName
@@ -107,12 +110,11 @@ class AmongAskedResult(_Shown, frozen=True, kw_only=True):
 
 
 class MeanResult(_Shown, frozen=True, kw_only=True):
-    """A mean in the question's unit, with its margins for the population and for these people.
+    """A mean in the question's unit, with its margins for the population and for the respondents.
 
-    ``extent`` is the least and the largest number that an answer counts as.
-    ``interval_80`` and ``interval_50`` are as in ``ChoiceResult``. If the reports do not determine
-    a mean score, it has no estimate, no standard error and neither of these, and its interval is
-    the whole scale.
+    ``extent`` is [least, largest] number that an answer can count as. ``interval_80`` and
+    ``interval_50`` are as in ``ChoiceResult``. If the reports do not determine a mean score,
+    ``estimate``, the standard errors and these two are None, and ``interval`` is the whole scale.
     """
 
     n: int
@@ -128,7 +130,8 @@ class MeanResult(_Shown, frozen=True, kw_only=True):
 
 
 class BucketResult(_Shown, frozen=True, kw_only=True):
-    """Numbers from ``low`` to ``high``: their share for display, and the share up to ``high``.
+    """One bucket, with the numbers from ``low`` to ``high``: ``consistent`` is its share, for
+    display, and ``at_most`` the share of numbers up to ``high``.
 
     ``at_most`` never falls from bucket to bucket and lies in its interval: read and draw this one.
     ``at_most_unbiased`` is the unbiased estimate, for further calculation, which may fall. These
@@ -144,7 +147,8 @@ class BucketResult(_Shown, frozen=True, kw_only=True):
 
 
 class QuantileResult(_Shown, frozen=True, kw_only=True):
-    """The bucket in which a share of the numbers is first reached, with its interval."""
+    """A quantile: the bucket from ``low`` to ``high`` in which the cumulative share first reaches
+    ``share``, with an interval."""
 
     share: float
     low: str
@@ -153,7 +157,8 @@ class QuantileResult(_Shown, frozen=True, kw_only=True):
 
 
 class CellResult(_Shown, frozen=True, kw_only=True):
-    """One combination of answers: what it is, and its share."""
+    """One combination of answers, with the labels of the answers in ``names``, and its estimated
+    share. ``consistent`` is the share for display."""
 
     names: list[str]
     estimate: float
@@ -163,8 +168,8 @@ class CellResult(_Shown, frozen=True, kw_only=True):
 
 
 class AreaResult(CellResult, frozen=True, kw_only=True):
-    """One combination of a product or one area of a map, and whether it stands out from the noise
-    of cells that nobody is in.
+    """One combination of a product, or one area of a map. ``stands_out`` says whether its estimate
+    is above what the noise gives to cells that nobody is in.
 
     ``interval_80`` and ``interval_50`` are as in ``ChoiceResult``.
     """
@@ -175,7 +180,8 @@ class AreaResult(CellResult, frozen=True, kw_only=True):
 
 
 class SideResult(_Shown, frozen=True, kw_only=True):
-    """One of the two numbers of a place on a map, with the ends of its range."""
+    """One of the two numbers of a place on a map, with the ``low`` and ``high`` end of its
+    range."""
 
     label: str
     unit: str
@@ -184,8 +190,8 @@ class SideResult(_Shown, frozen=True, kw_only=True):
 
 
 class NumberPartResult(_Shown, frozen=True, kw_only=True):
-    """One number of several. ``mean`` is None if no report has it yet, ``poisoning`` is None if
-    reports have no largest score."""
+    """One number of a question with several. ``mean`` is None if no report has that number yet,
+    ``poisoning`` is None if one report's effect has no bound."""
 
     name: FieldName
     label: str
@@ -194,7 +200,7 @@ class NumberPartResult(_Shown, frozen=True, kw_only=True):
 
 
 class ChoicePartResult(_Shown, frozen=True, kw_only=True):
-    """One of the small questions of a product."""
+    """One of the small questions of a product question, with the shares of its choices."""
 
     name: FieldName
     label: str
@@ -204,6 +210,7 @@ class ChoicePartResult(_Shown, frozen=True, kw_only=True):
 # --- questions --------------------------------------------------------------------------------
 
 
+# The type of question is the tag by which JSON is decoded to one of the classes below.
 class _Question(_Shown, frozen=True, kw_only=True, tag_field="type"):
     """The keys of every question: its protection, and how to read its figures.
 
@@ -238,10 +245,11 @@ class _Question(_Shown, frozen=True, kw_only=True, tag_field="type"):
 
 
 class OfChoicesResult(_Question, frozen=True, kw_only=True):
-    """The shares of choices. ``poisoning`` is about these shares.
+    """The results of a question with choices. ``poisoning`` is about the shares.
 
-    Of a question with ``show_if``, ``choices`` are shares of everybody, and ``among_asked`` has
-    those of the people who were asked.
+    ``design_effect`` is the variance of an estimate over that of a survey without randomisation,
+    ``effective_n`` the number of reports over it. For a question with ``show_if``, ``choices`` are
+    shares of everybody, and ``among_asked`` has those of the people who were asked.
     """
 
     design_effect: float | None
@@ -252,24 +260,25 @@ class OfChoicesResult(_Question, frozen=True, kw_only=True):
 
 
 class YesNoResult(OfChoicesResult, frozen=True, kw_only=True, tag="yes_no"):
-    """Yes or no."""
+    """The results of a question with the answers yes and no."""
 
 
 class SelectOneResult(OfChoicesResult, frozen=True, kw_only=True, tag="select_one"):
-    """One answer out of several."""
+    """The results of a question with one answer out of several."""
 
 
 class SelectMultipleResult(OfChoicesResult, frozen=True, kw_only=True, tag="select_multiple"):
-    """Any of several answers, at most ``most``."""
+    """The results of a question with any of several answers, at most ``most`` by one person."""
 
     most: int
 
 
 class ScaleResult(_Question, frozen=True, kw_only=True, tag="scale"):
-    """A scale: a mean score (unless reports are ticks), and shares if the aim is a distribution.
+    """The results of a scale: a mean score (unless reports are ticks), and shares if the aim is a
+    distribution.
 
-    ``among_asked`` is as for choices; a mean is always one of those who have a score. ``poisoning``
-    is about the shares, or about the mean if there are no shares.
+    ``among_asked`` is as in ``OfChoicesResult``; a mean is always of the people who have a score.
+    ``poisoning`` is about the shares, or about the mean if there are no shares.
     """
 
     design_effect: float | UnsetType | None = UNSET
@@ -281,11 +290,11 @@ class ScaleResult(_Question, frozen=True, kw_only=True, tag="scale"):
 
 
 class NumberResult(_Question, frozen=True, kw_only=True, tag="number"):
-    """A number: its mean, and its distribution if that is the aim.
+    """The results of a question about a number: its mean, and its distribution if that is the aim.
 
     ``fit`` says how the shares of the distribution were made, ``can_smooth`` whether asking for
-    smoothing makes a difference. ``poisoning`` is about the mean, None if reports have no largest
-    score.
+    smoothing makes a difference. ``poisoning`` is about the mean, None if one report's effect has
+    no bound.
     """
 
     mean: MeanResult
@@ -297,20 +306,22 @@ class NumberResult(_Question, frozen=True, kw_only=True, tag="number"):
 
 
 class VectorResult(_Question, frozen=True, kw_only=True, tag="vector"):
-    """Several numbers, each with its mean."""
+    """The results of a question about several numbers, each with its mean."""
 
     parts: list[NumberPartResult]
 
     @property
     def known(self) -> list[tuple[NumberPartResult, MeanResult]]:
-        """The numbers that some report has, each with its mean."""
+        """The numbers that at least one report has, each with its mean."""
         return [(part, part.mean) for part in self.parts if part.mean is not None]
 
 
 class PointResult(_Question, frozen=True, kw_only=True, tag="point"):
-    """A map, area by area: the areas of the first column come first, from its low end.
+    """The results of a question about a place: a map, area by area. The areas of the first column
+    come first, from its low end.
 
-    ``outline`` is the author's, as path data (SPEC 4.1). ``poisoning`` is about the areas.
+    ``outline`` is the author's drawing, as SVG path data (SPEC 4.1). ``poisoning`` is about the
+    areas.
     """
 
     design_effect: float | None
@@ -322,8 +333,8 @@ class PointResult(_Question, frozen=True, kw_only=True, tag="point"):
 
 
 class ProductResult(_Question, frozen=True, kw_only=True, tag="product"):
-    """Several small questions, each alone and all combined. ``poisoning`` is about the
-    combinations."""
+    """The results of several small questions that are asked together, each alone (``parts``) and
+    all combined (``cells``). ``poisoning`` is about the combinations."""
 
     design_effect: float | None
     effective_n: float | None
@@ -335,17 +346,17 @@ class ProductResult(_Question, frozen=True, kw_only=True, tag="product"):
 ChoosingResult = YesNoResult | SelectOneResult | SelectMultipleResult | ScaleResult
 """The results of questions with a list of choices."""
 QuestionResult = ChoosingResult | NumberResult | VectorResult | PointResult | ProductResult
-"""One of these, by the ``type`` of the question."""
+"""The results of one question, by the ``type`` of the question."""
 
 
 class SurveyResult(_Shown, frozen=True, kw_only=True):
-    """A survey's results; every number is finite.
+    """The results of a survey; every number is finite.
 
-    ``total`` has the odds, the epsilon and any delta of all questions together. In a survey with
-    waves, ``history`` is the epsilon of all waves. ``invited`` counts the invitations that stand,
-    used or not. ``response_rate`` is the share of them that brought a report. Both are None if
-    anybody may answer. Of a subgroup, ``strata`` has the values that it fixes. Of everybody in a
-    closed survey with strata, ``subgroups`` are those that have results of their own.
+    ``total`` has the odds, the epsilon and any delta of all questions together and, in a survey
+    with waves, ``history``, the epsilon of all waves. ``invited`` counts the invitations that are
+    valid, used or not. ``response_rate`` is the share of them that brought a report. Both are None
+    if anybody may answer. For a subgroup, ``strata`` has the values that it fixes. For everybody in
+    a closed survey with strata, ``subgroups`` are those that have results of their own.
     """
 
     survey: SurveyName
@@ -362,7 +373,8 @@ class SurveyResult(_Shown, frozen=True, kw_only=True):
     questions: list[QuestionResult]
 
     def question(self, name: str) -> QuestionResult:
-        """The figures of the question ``name``. Raises KeyError if there is no such question."""
+        """Returns the results of the question ``name``. Raises KeyError if there is no such
+        question."""
         for question in self.questions:
             if question.name == name:
                 return question

@@ -1,4 +1,5 @@
-"""The document of the groups of people on a map, and their places in its picture."""
+"""Turns the groups of people that were found on a map into a document, and gives their places in a
+picture."""
 
 from __future__ import annotations
 
@@ -13,7 +14,9 @@ MOST_GROUPS = 12
 
 
 class GroupResult(TypedDict):
-    """One group on a map: its middle in the map's units, its share, and their standard errors."""
+    """One group of people on a map: its centre (two numbers in the units of the map's sides), its
+    share, and the standard errors of both by simulation. ``centre_error`` is that of the
+    distance."""
 
     centre: list[float]
     centre_error: float
@@ -22,8 +25,9 @@ class GroupResult(TypedDict):
 
 
 class GroupsResult(TypedDict):
-    """The groups of one map; ``strata`` has the values that the subgroup fixes, none for
-    everybody."""
+    """The groups of people on one map. ``strata`` has the values that the subgroup fixes; it is
+    empty for everybody. ``spread`` is the mean squared distance to the nearest centre, with each
+    side of length 1, and ``resamples`` the number of resamples behind the standard errors."""
 
     survey: str
     strata: dict[str, str]
@@ -35,7 +39,7 @@ class GroupsResult(TypedDict):
 
 
 def groups_result(name: str, question: Point, clusters: Clusters, strata: Stratum) -> GroupsResult:
-    """Puts the groups that were found into a document."""
+    """Returns the document of the groups in ``clusters``."""
     return {
         "survey": name,
         "strata": dict(strata),
@@ -56,7 +60,7 @@ def groups_result(name: str, question: Point, clusters: Clusters, strata: Stratu
 
 
 def on_square(question: Point, group: GroupResult) -> tuple[float, float]:
-    """The centre as fractions of the two ranges, from 0 to 1."""
+    """Returns the centre of a group as fractions of the map's two ranges, from 0 to 1."""
     first, second = (
         (place - float(part.range.minimum))
         / (float(part.range.maximum) - float(part.range.minimum))

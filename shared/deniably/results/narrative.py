@@ -1,4 +1,5 @@
-"""Writes estimates as sentences fit for publication, and warns where they say too little."""
+"""Writes estimates as sentences fit for publication, and says how many answers would help where
+they are too uncertain."""
 
 from __future__ import annotations
 
@@ -24,9 +25,10 @@ from deniably.survey.questions import YES_NO, OfChoices, Question
 from deniably.survey.readable import number_text, rounded
 
 WIDEST_USEFUL = 0.15
-"""Results say how many answers would help if half an interval is wider than this."""
+"""The half-width of an interval (as a share) above which results say how many answers would
+help."""
 WANTED = 0.10
-"""The half-width that they then say the number of answers for."""
+"""The half-width that this number of answers would bring."""
 
 HIDDEN_MEAN = (
     "The mean cannot be told from these reports: the noise of this question hides its buckets."
@@ -37,7 +39,8 @@ _WIDEST_MEDIAN = 0.25  # of the range: if the interval of the median is wider, s
 
 
 def sentence(question: OfChoices, estimate: Estimate, out: Sequence[bool] | None) -> str:
-    """The finding of one question as a sentence; ``out`` says which choices stand out."""
+    """Returns the finding of a question with choices as a sentence. ``out`` says for each choice
+    whether it stands out from the noise, None if that is not known."""
     labels = [choice.label for choice in question.choices]
     if asks_yes_or_no(question.names):
         return answered(labels[0], _reading(estimate, 0), estimate.confidence)
@@ -45,12 +48,14 @@ def sentence(question: OfChoices, estimate: Estimate, out: Sequence[bool] | None
 
 
 def asks_yes_or_no(names: Sequence[str]) -> bool:
-    """Whether a question is one of yes or no, maybe with "Prefer not to say"."""
+    """Returns whether the choices with these names are yes and no, with at most "Prefer not to say"
+    and the like besides."""
+    # The first two are yes and no; all others must be answers that count as none.
     return tuple(names[:2]) == YES_NO and {*names[2:]} <= UNSCORED
 
 
 def answered(label: str, reading: Reading, confidence: float) -> str:
-    """How many gave one answer."""
+    """Returns a sentence that states how many people gave the answer ``label``."""
     match reading.state:
         case "known":
             return f"About {in_100(reading)} answered “{label}” {_within(reading, confidence)}."
@@ -63,7 +68,7 @@ def answered(label: str, reading: Reading, confidence: float) -> str:
 
 
 def unseen(label: str, reading: Reading) -> str:
-    """Says what an interval from 0 means, without a full stop."""
+    """Returns a clause that explains an interval that begins at 0, without a full stop."""
     return (
         f"“{label}” was not clearly seen: the reports are compatible with any share"
         f" {reading.value}, nobody included"
@@ -76,9 +81,12 @@ def leading(
     out: Sequence[bool] | None,
     what: str = "answer",
 ) -> str:
-    """Says which answer leads, if any clearly does; ``what`` they are.
+    """Returns a sentence that states which answer leads, or that none clearly does. ``what`` names
+    the things compared, such as "answer".
 
-    That takes the joint intervals, because the leader was picked by looking at all answers.
+    An answer leads if its joint interval (one of those that hold for all answers at once) lies
+    above all others. Joint intervals are needed because the leader was picked by looking at all
+    answers.
     """
     first = leader(estimate.raw)
     label, share = labels[first], about(_reading(estimate, first), estimate.confidence)
@@ -96,24 +104,28 @@ def leading(
 
 
 def leader(estimates: npt.ArrayLike) -> int:
-    """The place of the highest estimate."""
+    """Returns the index of the highest estimate."""
     return int(np.argmax(np.asarray(estimates)))
 
 
 def clear(first: int, low: npt.ArrayLike, high: npt.ArrayLike) -> bool:
-    """Whether the joint interval of the first answer lies above all others."""
+    """Returns whether the joint interval of the answer with index ``first`` lies above those of all
+    others. ``low`` and ``high`` have the ends for each answer."""
+    # The joint intervals hold at once, so no further correction for picking the leader is needed.
     others = np.delete(np.asarray(high), first)
     return bool(np.all(others < np.asarray(low)[first]))
 
 
 def is_in_front(first: int, joint: Sequence[Sequence[float]]) -> bool:
-    """Whether the first answer is clearly in front, by the joint intervals of all."""
+    """Returns whether the answer with index ``first`` leads all others, where ``joint`` has [low,
+    high] of each answer's joint interval."""
     low, high = zip(*joint, strict=True)
     return clear(first, low, high)
 
 
 def mean_sentence(subject: str, reading: Reading, confidence: float) -> str:
-    """A mean with its interval as one plain sentence."""
+    """Returns a sentence that states a mean with its interval; ``subject`` says what the mean is
+    of."""
     if reading.state == "unknown":
         return f"These reports are too few to say anything about {subject[0].lower()}{subject[1:]}."
     interval = f" {_within(reading, confidence)}" if reading.state == "known" else ""
@@ -123,7 +135,8 @@ def mean_sentence(subject: str, reading: Reading, confidence: float) -> str:
 def median_sentence(
     quantiles: Sequence[QuantileResult], ends: tuple[str, str], unit: str, confidence: float
 ) -> str:
-    """The median with its interval; where that is too wide, that the shape is not known.
+    """Returns a sentence that states the median with its interval. Where the interval is too wide,
+    the sentence says that the shape of the distribution is not known.
 
     ``ends`` are the ends of the range as text.
     """
@@ -138,20 +151,23 @@ def median_sentence(
 
 
 def knows_shape(quantiles: Sequence[QuantileResult], ends: tuple[str, str]) -> bool:
-    """Whether the interval of the median is at most a quarter of the range."""
+    """Returns whether the quantiles have a median whose interval is at most a quarter of the range
+    from ``ends[0]`` to ``ends[1]``."""
     return any(
         quantile.share == 0.5 and width(quantile, ends) <= _WIDEST_MEDIAN for quantile in quantiles
     )
 
 
 def width(quantile: QuantileResult, ends: tuple[str, str]) -> float:
-    """The width of the interval of a quantile as a part of the range."""
+    """Returns the width of a quantile's interval as a fraction of the range from ``ends[0]`` to
+    ``ends[1]``."""
     low, high = map(float, quantile.interval)
     return (high - low) / (float(ends[1]) - float(ends[0]))
 
 
 def too_wide(question: Question, estimate: Estimate) -> list[str]:
-    """How many answers would help, where the intervals are too wide for single figures."""
+    """Returns a list with one sentence that states how many answers would bring every share within
+    10 points. Empty where intervals are narrow enough, or where reports do not support choices."""
     half = float(np.max(estimate.high - estimate.low)) / 2
     law = question.mechanism.law
     if half <= WIDEST_USEFUL or not isinstance(law, Supporting):
@@ -164,12 +180,15 @@ def too_wide(question: Question, estimate: Estimate) -> list[str]:
 
 
 def mean_too_wide(mean: Mean, low: float, high: float, label: str = "") -> list[str]:
-    """How many answers would help, where a mean from ``low`` to ``high`` is known too badly."""
+    """Returns a list with one sentence that states how many answers would bring a mean within a
+    tenth of its range from ``low`` to ``high``. Empty where the interval is narrow enough.
+    ``label`` names the number, in a question with several."""
     about = f"{label}: about" if label else "About"
     half = (mean.population_margin.high - mean.population_margin.low) / 2
     if half <= WIDEST_USEFUL * (high - low):
         return []
     z, wanted = NormalDist().inv_cdf((1 + mean.confidence) / 2), WANTED * (high - low)
+    # The standard error falls with the root of n.
     n = mean.n * (z * mean.population_margin.standard_error / wanted) ** 2
     return [
         f"{about} {rounded_up(n):,} answers to this question would bring the mean within"
@@ -178,7 +197,7 @@ def mean_too_wide(mean: Mean, low: float, high: float, label: str = "") -> list[
 
 
 def support_counts(question: OfChoices, tally: Tally) -> list[int] | None:
-    """How many reports support each choice; None where outputs are no choices."""
+    """Returns how many reports support each choice; None where reports do not name choices."""
     law = question.mechanism.law
     if isinstance(law, Supporting):
         return [int(count) for count in supports(tally, law)[0]]
@@ -186,9 +205,10 @@ def support_counts(question: OfChoices, tally: Tally) -> list[int] | None:
 
 
 def rates(question: Question) -> tuple[float, float] | None:
-    """p and q: the probability that a report supports the true choice, and any other choice.
+    """Returns (p, q): the probability that a report supports the true choice, and the probability
+    that it supports any other given choice.
 
-    None where reports do not support choices.
+    Returns None where reports do not support choices.
     """
     law = question.mechanism.law
     if isinstance(law, Supporting):
@@ -197,28 +217,28 @@ def rates(question: Question) -> tuple[float, float] | None:
 
 
 def level_text(confidence: float) -> str:
-    """A level of confidence as text: 0.95 is 95 %."""
+    """Returns a confidence level as text: "95 %" for 0.95."""
     return f"{100 * confidence:g}{rounding.NARROW}%"
 
 
 def delta_text(delta: Fraction) -> str:
-    """A delta as a decimal, rounded up."""
+    """Returns a delta as a decimal number, rounded up to two significant digits."""
+    # Rounded up, so that the text never promises more than is kept.
     digits = max(0, 1 - math.floor(math.log10(delta)))
     return f"{math.ceil(delta * 10**digits) / 10**digits:.{digits}f}".rstrip("0")
 
 
 def enough(mechanism: Pure, half: float, confidence: float = 0.95) -> int:
-    """How many reports bring every interval within ``half`` either way, whatever the shares.
-
-    Rounded up to two digits.
-    """
+    """Returns how many reports bring the interval of every share within ``half`` on either side,
+    whatever the true shares; rounded up to two significant digits."""
     score = of_choice(mechanism)
     z = NormalDist().inv_cdf((1 + confidence) / 2)
+    # z * sqrt(variance / n) <= half, solved for n, at the share with the largest variance.
     return rounded_up(z * z * score.at(score.peak) / (half * half))
 
 
 def rounded_up(exact: float) -> int:
-    """A number of people, rounded up to two digits."""
+    """Returns a number of people, rounded up to two significant digits."""
     unit = int(10 ** max(0, math.floor(math.log10(max(exact, 1.0))) - 1))
     return math.ceil(exact / unit) * unit
 
@@ -238,7 +258,7 @@ def _level(confidence: float) -> str:
 
 
 def about(reading: Reading, confidence: float) -> str:
-    """A share within a sentence: "about 29 in 100 (21 to 38)"."""
+    """Returns a share as part of a sentence, such as "about 29 in 100 (21 to 38)"."""
     match reading.state:
         case "known":
             return f"about {in_100(reading)} {_within(reading, confidence)}"
@@ -251,6 +271,6 @@ def about(reading: Reading, confidence: float) -> str:
 
 
 def quoted(labels: list[str]) -> str:
-    """“A”, “B” and “C”."""
+    """Returns labels in quotation marks as a list in words: “A”, “B” and “C”."""
     *rest, last = [f"“{label}”" for label in labels]
     return f"{', '.join(rest)} and {last}" if rest else last

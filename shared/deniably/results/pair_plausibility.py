@@ -1,7 +1,7 @@
-"""Checks whether reports name pairs of choices together as often as chance would.
+"""Checks whether reports name pairs of choices together as often as the randomisation makes them.
 
-Fake reports that push some choices name them together far more often than chance does. A tally
-does not show that; whole reports do.
+Fake reports that promote some choices name these together far more often than honest reports do. A
+tally does not show that; whole reports do.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ _MOST_PAIRS = 20
 
 
 class PairResult(TypedDict):
-    """Two choices: how many reports name both, and how many would by chance."""
+    """Two choices, with the number of reports that name both (``together``) and the number
+    ``expected`` of honest reports."""
 
     names: list[str]
     together: int
@@ -35,9 +36,10 @@ class PairResult(TypedDict):
 
 
 class CheckedResult(TypedDict):
-    """One question: how many reports and pairs of choices were checked, and the implausible pairs.
+    """The check of one question: the number ``n`` of reports and of ``pairs`` of choices that were
+    checked.
 
-    ``odd`` has at most 20, the most implausible first.
+    ``odd`` has the implausible pairs, at most 20, the most implausible first.
     """
 
     name: str
@@ -48,9 +50,9 @@ class CheckedResult(TypedDict):
 
 
 class ChecksResult(TypedDict):
-    """All questions whose reports name several choices.
+    """The checks of all questions whose reports name several choices.
 
-    If reports are honest, the chance that any pair is in ``odd`` is at most ``risk``.
+    If reports are honest, the probability that any pair is in ``odd`` is at most ``risk``.
     """
 
     survey: str
@@ -59,8 +61,12 @@ class ChecksResult(TypedDict):
 
 
 def checks_result(survey: Survey, reports: Iterable[tuple[int, Repeated]]) -> ChecksResult:
-    """Checks a survey. ``reports`` have the values of one of its ``checkable`` questions each, by
-    its place among them."""
+    """Checks the reports of a survey for pairs of choices that are implausibly often, or rarely,
+    together.
+
+    Each item of ``reports`` is (index among ``checkable(survey)``, values of that question in some
+    reports, and how often each occurs).
+    """
     chosen = checkable(survey)
     counts = [PairCounts(law.k) for _, _, law in chosen]
     for place, (values, times) in reports:
@@ -69,16 +75,19 @@ def checks_result(survey: Survey, reports: Iterable[tuple[int, Repeated]]) -> Ch
             for (value,), count in zip(values, times, strict=True)
             if value is not None
         ]
+        # Only the counts of pairs are kept, not the reports: there may be millions.
         counts[place].add((value for value, _ in answered), (count for _, count in answered))
     questions: list[CheckedResult] = []
     for (_, question, law), count in zip(chosen, counts, strict=True):
+        # The risk is shared out over the questions (Bonferroni).
         pairs = implausible_pairs(law, count.n, count.both, RISK / len(chosen))
         questions.append(_checked(question, count.n, law.k, pairs))
     return {"survey": survey.name, "risk": RISK, "questions": questions}
 
 
 def checkable(survey: Survey) -> list[tuple[int, _Paired, Supporting]]:
-    """The questions whose reports name several choices for one answer: index, question, law."""
+    """Returns the questions whose reports name several choices for one answer, each as (index in
+    the survey, question, law)."""
     return [
         (index, question, law)
         for index, question in enumerate(survey.questions)

@@ -1,4 +1,4 @@
-"""Names the areas of a map in words: "1 to 1.9 km west, 0 to 1 km north"."""
+"""Describes the areas of a map in words, such as "1 to 1.9 km west, 0 to 1 km north"."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from deniably.results.drawing.rounding import exact, with_unit
 
 _OPPOSITE = {"east": "west", "north": "south", "west": "east", "south": "north"}
 _NUMBERS = re.compile(r"-?[0-9.]+( to -?[0-9.]+)?", re.ASCII)
+# A label may name the direction of its side, such as "km north" or "eastwards".
 _DIRECTION = re.compile(r"\b(north|south|east|west)(?:wards?)?\b", re.IGNORECASE)
 
 
 def sentence(sides: Sequence[SideResult], cells: Sequence[AreaResult]) -> str:
-    """How many areas stand out from the noise, and which has the most people."""
+    """Returns a sentence that states how many areas stand out from the noise, and which has the
+    most people."""
     out = [cell for cell in cells if cell.stands_out]
     if not out:
         return f"None of the {len(cells)} areas stands out from the noise."
@@ -32,14 +34,15 @@ def sentence(sides: Sequence[SideResult], cells: Sequence[AreaResult]) -> str:
 
 
 def place(sides: Sequence[SideResult], cell: AreaResult) -> str:
-    """Returns in words where an area of the map is."""
+    """Returns words for where an area of the map is."""
     return ", ".join(
         _along(side, *ends(name)) for side, name in zip(sides, cell.names, strict=True)
     )
 
 
 def span(name: str) -> str:
-    """The name of one side of an area as people read it, "−1.9 to −1"; other names as they are."""
+    """Returns the name of an area along one side for readers, with true minus signs: "−1.9 to −1".
+    A name that is not a range of numbers is returned unchanged."""
     return _reach(*ends(name)) if _NUMBERS.fullmatch(name) else name
 
 
@@ -48,16 +51,20 @@ def _reach(low: str, high: str) -> str:
 
 
 def ends(name: str) -> tuple[str, str]:
-    """The first and the last number of an area along a side, by its name."""
+    """Returns the first and the last number, as text, of an area along one side, from its name such
+    as "-5 to -3"."""
     low, _, high = name.partition(" to ")
     return low, high or low
 
 
 def _along(side: SideResult, low: str, high: str) -> str:
     direction = _DIRECTION.search(side.label)
+    # "-2 to -1 km east" reads "1 to 2 km west", but an area on both sides of 0 has no one
+    # direction.
     if direction is None or float(low) < 0 < float(high):
         return f"{side.label} {with_unit(_reach(low, high), side.unit)}"
     towards = direction[1].lower()
     if float(low) < 0:
+        # West is minus east: the ends change places with their signs.
         low, high, towards = high.lstrip("-"), low.lstrip("-"), _OPPOSITE[towards]
     return f"{with_unit(_reach(low, high), side.unit)} {towards}"

@@ -1,10 +1,10 @@
 """Tests whether honest reports explain the counts, with a guaranteed bound on false alarms.
 
-An alarm accuses somebody. So each test bounds the chance that honest reports raise it, whatever
-people answered and however few they are. The bound is an exact binomial tail, or Bennett's
-inequality for sums of independent bounded scores (Bennett 1962, JASA 57:33; as in Boucheron,
-Lugosi and Massart 2013, theorem 2.9). The price: small frauds stay unseen. No test sees a report
-that the mechanism could have sent for a lie: see ``poisoning``.
+An alarm accuses somebody. So each test bounds the probability that honest reports raise it,
+whatever people answered and however few they are. The bound is an exact binomial tail, or Bennett's
+inequality for sums of independent bounded scores (Bennett 1962, JASA 57:33; as in Boucheron, Lugosi
+and Massart 2013, theorem 2.9). The price: small frauds stay unseen. No test can see a fake report
+that an honest device could also have sent; ``poisoning`` bounds the harm of these.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from deniably.estimation.tally import Tally, support_rows
 from deniably.mechanisms.law import HasLaw, Law, Noise, Supporting
 
 RISK = 1e-4
-"""The largest chance of a false alarm over a whole survey."""
+"""The largest probability of a false alarm over a whole survey."""
 
 _BLOCK = 10_000  # reports whose supports are in memory at once
 
@@ -33,15 +33,17 @@ Flags = npt.NDArray[np.bool_]
 
 
 def impossible(mechanism: Pure, tally: Tally, risk: float) -> Flags:
-    """Which choices were reported more often or more rarely than any answers explain, shape (k,).
+    """Returns which choices were reported more often or more rarely than any true answers explain,
+    shape (k,).
 
-    The count of a choice is a sum of n coins with chances between q and p. So its tails are at most
-    those of Binomial(n, q) below and Binomial(n, p) above. The chance of a false alarm is at most
-    ``risk``, over all choices together.
+    The count of a choice is a sum of n coins whose probabilities lie between q and p. So its lower
+    tail is at most that of Binomial(n, q), and its upper tail at most that of Binomial(n, p). The
+    probability of a false alarm is at most ``risk``, over all choices together.
     """
     counts, asked_counts = supports(tally, mechanism)
     law = mechanism.law
     p, q = float(law.p), float(law.q)
+    # Bonferroni over k choices and two sides.
     each = risk / (2 * law.k)
     implausible = np.zeros(law.k, dtype=np.bool_)
     for v in np.flatnonzero(
@@ -56,9 +58,12 @@ def impossible(mechanism: Pure, tally: Tally, risk: float) -> Flags:
 def impossible_shares(
     scores: Sequence[Score], estimates: npt.ArrayLike, n: int, risk: float
 ) -> Flags:
-    """Which estimated shares no answers explain, through any channel, shape (k,).
+    """Returns which estimated shares no true answers explain, shape (k,); for any mechanism with
+    scores.
 
-    ``estimates`` (k,) are the means of ``scores``, one score for each choice.
+    ``scores`` has the score of each choice (a function of a report whose mean over reports is the
+    unbiased estimate), and ``estimates`` (k,) are these means. The probability of a false alarm is
+    at most ``risk``, over all choices together.
     """
     return np.array(
         [
@@ -70,14 +75,15 @@ def impossible_shares(
 
 
 def too_far(estimate: float, n: int, spread: Spread, risk: float) -> bool:
-    """Whether the mean of n scores is too far out of [0, 1], where its expectation lies."""
+    """Returns whether the mean of n scores is so far outside [0, 1] that honest reports bring it
+    there with a probability of at most ``risk``. The expectation of the mean lies within [0, 1]."""
     reach = deviation(n, spread, risk / 2)
     return estimate > 1 + reach or estimate < -reach
 
 
 @dataclass(frozen=True)
 class Spread:
-    """How a score scatters around its expectation, whatever the answer.
+    """How far a score of a report can be from its expectation, whatever the answer.
 
     ``variance`` is the largest variance, ``farthest`` the largest distance.
     """
@@ -87,28 +93,32 @@ class Spread:
 
 
 def deviation(n: int, spread: Spread, risk: float) -> float:
-    """The excess of the mean of n independent scores that has a chance of at most ``risk``.
+    """Returns the distance that the mean of n independent scores exceeds with a probability of at
+    most ``risk``, to one side.
 
-    Bernstein's form of Bennett's inequality, solved for the deviation.
+    This is Bernstein's form of Bennett's inequality, solved for the distance.
     """
     log = math.log(1 / risk)
+    # risk = exp(-n t**2 / (2 (variance + farthest t / 3))) is a quadratic equation in t.
     third = spread.farthest * log / (3 * n)
     return third + math.sqrt(third**2 + 2 * spread.variance * log / n)
 
 
 def of_score(score: Score) -> Spread:
-    """The spread of a figure's score."""
+    """Returns the spread of a figure's score."""
     return Spread(float(score.noise.max()), score.farthest)
 
 
 def beyond_noise(mechanism: HasLaw[Noise], tally: Tally, risk: float) -> int:
-    """How many numbers lie farther off the grid than noise explains.
+    """Returns how many reported numbers lie farther outside the grid than noise explains.
 
-    If reports are honest, the chance that there are any is at most ``risk``. The alarm begins at
-    the first distance that keeps this.
+    If reports are honest, the probability that there is any is at most ``risk``: the alarm begins
+    at the smallest distance for which this holds.
     """
     law = mechanism.law
     chance = risk / (2 * tally.n)  # of one report, for each of two sides
+    # The tail falls with the distance, so the first distance that is rare enough is found by
+    # halving.
     first = bisect_left(range(law.reach + 1), True, key=lambda y: law.tail(y) <= chance)
     cells = tally.cells().items()
     return sum(n for cell, n in cells if not -first < cell < law.k - 1 + first)
@@ -116,7 +126,8 @@ def beyond_noise(mechanism: HasLaw[Noise], tally: Tally, risk: float) -> int:
 
 @dataclass(frozen=True)
 class ImplausiblePair:
-    """Two choices that were reported together more or less often than any answers explain."""
+    """Two choices (indices) that were reported together more or less often than any true answers
+    explain."""
 
     first: int
     second: int
@@ -125,10 +136,10 @@ class ImplausiblePair:
 
 
 class PairCounts:
-    """Counts the pairs of choices in reports, as you add them.
+    """A counter of the pairs of choices in reports, to which reports are added.
 
-    ``n`` is the number of reports. ``both`` (k, k) says how many support both of two choices; the
-    diagonal says how many support each one.
+    ``n`` is the number of reports. ``both[u, v]`` is the number of reports that support both u and
+    v; ``both[v, v]`` is the number that support v.
     """
 
     def __init__(self, k: int) -> None:
@@ -136,9 +147,11 @@ class PairCounts:
         self.both: npt.NDArray[np.int64] = np.zeros((k, k), dtype=np.int64)
 
     def add(self, reports: Iterable[Sequence[int]], times: Iterable[int] | None = None) -> None:
-        """Adds reports, each a list of the choices that it supports, so many ``times``."""
+        """Adds reports, each given as the list of choices that it supports. ``times`` says how
+        often each occurs; once if None."""
         rest = zip(reports, repeat(1) if times is None else times, strict=False)
         while block := list(islice(rest, _BLOCK)):
+            # One product of matrices counts all pairs of a block; doubles hold such counts exactly.
             bits = support_rows([value for value, _ in block], len(self.both)).astype(np.float64)
             counts = np.array([count for _, count in block])
             self.both += ((bits * counts[:, None]).T @ bits).astype(np.int64)
@@ -148,12 +161,13 @@ class PairCounts:
 def implausible_pairs(
     mechanism: Pure, n: int, both: npt.ArrayLike, risk: float
 ) -> list[ImplausiblePair]:
-    """The pairs of choices that are named together more or less often than chance explains.
+    """Returns the pairs of choices that ``n`` reports name together more or less often than chance
+    explains, the most implausible first.
 
-    The most implausible comes first. ``both`` is that of ``PairCounts``; every person has one
-    answer. What a report says about a pair, less what it says about each choice alone, has
-    expectation 0 whatever the answer. The chance of a false alarm is at most ``risk``, over all
-    pairs together. The list is empty if a report names one choice only.
+    ``both`` is (k, k), as in ``PairCounts``; every person has one answer. The score of a pair has
+    expectation 0 whatever the answer: 1 if a report names both, less what is explained by its
+    naming each of them alone. The probability of a false alarm is at most ``risk``, over all pairs
+    together. The list is empty if a report names one choice only.
     """
     counts = np.asarray(both, dtype=np.float64)
     k = len(counts)
@@ -164,6 +178,7 @@ def implausible_pairs(
     expected = n * offset + alone * (single[:, None] + single)
     # Each of the k (k - 1) / 2 pairs can be off to two sides.
     reach = n * deviation(n, spread, risk / (k * (k - 1)))
+    # The upper triangle: each pair once.
     odd = np.argwhere(np.triu(np.abs(counts - expected) > reach, 1)).tolist()
     pairs = [
         ImplausiblePair(a, b, int(counts.item(a, b)), float(expected.item(a, b))) for a, b in odd
@@ -172,15 +187,17 @@ def implausible_pairs(
 
 
 def says_pairs(mechanism: HasLaw[Law]) -> bool:
-    """Whether its reports name several choices, with at most one of them the answer."""
+    """Returns whether reports name several choices of which at most one is the answer, so that
+    pairs can be checked."""
     law = mechanism.law
     return isinstance(law, Supporting) and law.joint.pairs is not None and law.size != 1
 
 
 def pair_score(mechanism: Pure) -> tuple[float, float, Spread]:
-    """(a, c, spread) such that [u and v supported] - a ([u] + [v]) - c has expectation 0.
+    """Returns (a, c, spread) such that [u and v supported] - a ([u] + [v]) - c has expectation 0
+    for every pair u, v, where [x] is 1 if a report supports x, otherwise 0.
 
-    Raises ValueError where ``says_pairs`` is false because pairs differ.
+    Raises ValueError if the probability of a pair depends on which pair it is.
     """
     law = mechanism.law
     if (pairs := law.joint.pairs) is None:
@@ -189,6 +206,7 @@ def pair_score(mechanism: Pure) -> tuple[float, float, Spread]:
     # Solved so that the expectation is 0 for an answer in the pair, and for one that is in neither.
     alone = (either - neither) / (p - q)
     offset = neither - 2 * q * alone
+    # The score where a report names both, one of them, and neither.
     values = np.array([1 - 2 * alone - offset, -alone - offset, -offset])
     laws = [
         np.array([together, first + second - 2 * together, 1 - first - second + together])

@@ -1,10 +1,11 @@
 """Bounds the harm of data poisoning: people who send fake reports instead of answers.
 
-Every figure is the mean of scores, one for each report. So a report can do no more than the largest
-or the smallest possible score. Strict checks (the mechanism can make this report) bound the scores.
-The rest cannot be prevented, because the server cannot know who lies. Sources: Cao, Jia and Gong
-2021 (USENIX Security), "Data poisoning attacks to local differential privacy protocols", the
-maximal gain attack; Cheu, Smith and Ullman 2021 (IEEE S&P): every local protocol pays this price.
+Every figure is the mean of scores, one for each report. So a fake report can do no more than the
+largest or the smallest possible score. The server refuses reports that the mechanism cannot make,
+which bounds the scores. The rest cannot be prevented, because the server cannot know who lies.
+Sources: Cao, Jia and Gong 2021 (USENIX Security), "Data poisoning attacks to local differential
+privacy protocols", the maximal gain attack; Cheu, Smith and Ullman 2021 (IEEE S&P), who show that
+every local protocol pays this price.
 """
 
 from __future__ import annotations
@@ -23,11 +24,12 @@ from deniably.mechanisms.law import HasLaw, Law, Supporting
 
 @dataclass(frozen=True)
 class Leverage:
-    """How far one report can move a figure: its smallest and largest score, in units in which an
-    honest person contributes from 0 to 1, and the share of reports that count in the figure.
+    """How far one fake report can move a figure: the smallest (``low``) and largest (``high``)
+    score of a report, in units in which an honest person contributes from 0 to 1.
 
-    ``rivals`` is how far a report can move two choices apart, the second up and the first down; 0
-    where there is nothing to overtake.
+    ``rivals`` is how far a report can change the difference of two choices, by raising the second
+    and lowering the first; 0 if the figure has no choices to compare. ``sampled_fraction`` is the
+    share of honest reports that count in the figure.
     """
 
     low: float
@@ -37,45 +39,49 @@ class Leverage:
 
     @property
     def exchange(self) -> float:
-        """How many honest people raise the figure as much as one fake report does.
+        """The number of honest people who together raise the figure as much as one fake report
+        does.
 
-        All of them are at the top of the figure. For the share of a choice it is (1 - q) / (p - q).
+        Each of these people gives the answer that raises the figure most. For the share of a choice
+        the number is (1 - q) / (p - q).
         """
         return self.high
 
     def weight(self, fake: float) -> float:
-        """The share of fake reports among those that count in the figure.
-
-        ``fake`` is their share among all reports. An attacker makes sure that each one counts.
-        """
+        """Returns the share of fake reports among those that count in the figure, if they are the
+        share ``fake`` of all reports. An attacker makes sure that every fake report counts."""
         return fake / (fake + (1 - fake) * self.sampled_fraction)
 
     def shift(self, fake: float) -> float:
-        """The most that this share of fake reports can move the figure, whatever people
-        answered: from 0 upwards or from 1 downwards."""
+        """Returns the largest distance that the share ``fake`` of fake reports can move the figure,
+        whatever people answered."""
+        # Upwards from a true value of 0, or downwards from 1: the two worst cases.
         return self.weight(fake) * max(self.high, 1 - self.low)
 
     def flip(self, gap: float) -> float | None:
-        """The share of fake reports that closes a ``gap`` between the two leading choices.
+        """Returns the share of fake reports among all reports that closes a ``gap`` between the two
+        leading choices. None if ``rivals`` is 0.
 
-        It may take up to twice as many if different reports each close half of it. None if there
-        are no rivals.
+        Up to twice as many are needed if no report can both raise the one and lower the other.
         """
         if not self.rivals:
             return None
+        # inside * rivals = (1 - inside) * gap, where ``inside`` is the fake share of the reports
+        # that count. Next, ``weight`` is solved for the share of all reports.
         inside = gap / (gap + self.rivals)
         return inside * self.sampled_fraction / (1 - inside + inside * self.sampled_fraction)
 
 
 def of_score(score: Score, rivals: float = 0.0) -> Leverage | None:
-    """Leverage over the mean of a score; None if the score has no upper end."""
+    """Returns how far one fake report can move the mean of a score; None if the score has no
+    largest value."""
     if np.isinf(score.high):
         return None
     return Leverage(score.low, score.high, rivals, score.sampled_fraction)
 
 
 def of_choices(mechanism: HasLaw[Law]) -> Leverage:
-    """Leverage over the share of any choice.
+    """Returns how far one fake report can move the estimated share of any choice.
 
     Raises ValueError where the mechanism cannot tell the choices apart.
     """
@@ -84,18 +90,22 @@ def of_choices(mechanism: HasLaw[Law]) -> Leverage:
         score = of_choice(law)
         return Leverage(score.low, score.high, 1 / float(law.p - law.q), score.sampled_fraction)
     scores = share_scores(matrix(law))
+    # For every two choices and every output: (k, k, outputs).
     apart = scores[:, None] - scores
     return Leverage(float(scores.min()), float(scores.max()), float(apart.max()))
 
 
 def of_group(mechanism: HasLaw[Law], group: Shares | SingleMean) -> Leverage | None:
-    """Leverage over any of the shares of a group, or over its mean; None for noise over buckets,
-    whose scores depend on what was reported."""
+    """Returns how far one fake report can move any share, or the mean, of ``group``. None where
+    scores have no largest value, as with noise over buckets."""
     if isinstance(group, Shares):
         return of_choices(mechanism)
     return of_score(group.figure.score(mechanism))
 
 
 def share_scores(channel: Floats) -> Floats:
-    """The score that each output gives each choice, shape (choices, outputs)."""
+    """Returns the score that each output of a channel gives each choice, shape (choices, outputs).
+    ``channel`` is the matrix of P(output | choice). The mean score over reports is the unbiased
+    share."""
+    # The score of a choice has expectation 1 for people with the choice and 0 for others.
     return np.array([scores(channel, row) for row in np.eye(len(channel))])

@@ -1,4 +1,5 @@
-"""Reports on poisoning: how much fake reports could do, and whether there are signs of them."""
+"""Reports on poisoning: how much fake reports could move the figures, and whether there are signs
+of them."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from deniably.survey.questions import Question
 from deniably.survey.readable import rounded
 
 FEW, MORE = 0.01, 0.05
-"""The shares of fake reports for which results state the largest shift."""
+"""The shares of fake reports for which results state how far they could move a figure."""
 
 _ODD = "suspect a faulty device or fake reports"
 
@@ -26,10 +27,12 @@ _ODD = "suspect a faulty device or fake reports"
 def poisoning_result(
     leverage: Leverage | None, sampled: float, length: float = 1.0, gap: float | None = None
 ) -> PoisoningResult | None:
-    """The figures of one question; None where reports have no largest score.
+    """Returns the figures on poisoning of one question; None if ``leverage`` (how far one fake
+    report can move the question's figure) is None.
 
-    ``sampled`` is the share of the reports that have the question, ``length`` the length of the
-    scale in its unit, ``gap`` how far the second choice is behind the first.
+    ``sampled`` is the share of respondents who report the question, ``length`` the length of the
+    scale in its unit, and ``gap`` how far the second choice is behind the first, None if there are
+    no choices.
     """
     if leverage is None:
         return None
@@ -43,8 +46,9 @@ def poisoning_result(
 
 
 def of_question(question: Question, sampled: float) -> Leverage | None:
-    """The leverage over the figure of a question that one fake report moves most; None where its
-    reports have no largest score. ``sampled`` as above."""
+    """Returns how far one fake report can move the figure of a question that it can move most.
+    ``sampled`` is the share of respondents who report the question. None if no figure has a largest
+    score."""
     mechanism = question.report_mechanism
     guarded = (
         group for group in groups(question) if not isinstance(group, Buckets) and group.guarded
@@ -66,8 +70,9 @@ def of_question(question: Question, sampled: float) -> Leverage | None:
 def implausible_shares(
     law: Law, group: Shares, tally: Tally, estimate: Estimate, risk: float
 ) -> list[str]:
-    """A sentence where no answers explain the counts, which honest reports bring about with a
-    chance of ``risk`` at most."""
+    """Returns a list with one sentence if some choices were reported more or less often than any
+    true answers explain; otherwise empty. Honest reports cause the sentence with a probability of
+    at most ``risk``."""
     if isinstance(law, Supporting):
         odd = plausibility.impossible(law, tally, risk)
     else:
@@ -82,9 +87,12 @@ def implausible_shares(
 def implausible_mean(
     law: Law, group: SingleMean, tally: Tally, mean: Mean, risk: float
 ) -> list[str]:
-    """A sentence where no true answers explain a mean, from the tally of its own reports.
+    """Returns a list with one sentence if no true answers explain a mean, from the ``tally`` of its
+    own reports; otherwise empty. Honest reports cause the sentence with a probability of at most
+    ``risk``.
 
-    It looks at where the mean lies; of noisy numbers, at values that noise does not explain.
+    For numbers with noise, the check looks for reports farther off the scale than noise explains;
+    otherwise it looks at the mean.
     """
     label = group.part.label if group.part else ""
     own = law.parts[group.figure.index] if isinstance(law, Several) else law
@@ -96,6 +104,7 @@ def implausible_mean(
 def _odd(
     mean: Mean, ends: tuple[float, float], score: Score, risk: float, label: str = ""
 ) -> list[str]:
+    # Scores are on the scale from 0 to 1, the mean is in its unit.
     place = (mean.estimate - ends[0]) / (ends[1] - ends[0])
     if not plausibility.too_far(place, mean.n, plausibility.of_score(score), risk):
         return []

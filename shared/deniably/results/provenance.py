@@ -1,4 +1,5 @@
-"""What a figure for a paper says of where its numbers are from, and how they are protected."""
+"""Writes the notes in a figure for a paper: where its numbers are from, and how answers are
+protected."""
 
 from __future__ import annotations
 
@@ -16,15 +17,16 @@ from deniably.survey.survey import Survey
 
 SAMPLE = "Intervals are for a population that the respondents are a random sample of."
 _DIGITS = 12
-"""The digits of a digest that are shown; enough to find its definition."""
+"""The number of digits of a digest that are shown; enough to find its definition."""
 
 
 @dataclass(frozen=True)
 class ResultsSource:
-    """A survey as it stood when a figure was drawn.
+    """The survey that a figure was drawn from, in its state at that time.
 
-    ``closed`` is the day on which it was closed, such as 2026-11-22, where it is known. ``history``
-    is the epsilon of all waves, empty in a survey without any.
+    ``closed`` is the day on which the survey was closed, such as "2026-11-22", empty if not known.
+    ``epsilon`` is that of one report to all questions. ``history`` is the epsilon of all waves,
+    empty in a survey without waves.
     """
 
     survey: str
@@ -38,7 +40,7 @@ class ResultsSource:
 
     @classmethod
     def of_result(cls, result: SurveyResult, closed: str = "") -> ResultsSource:
-        """The survey of a document of results."""
+        """Returns the source of figures that are drawn from a document of results."""
         return cls(
             result.survey, result.title, result.digest, result.state, result.n,
             result.total["epsilon"], result.total.get("history", ""), closed,
@@ -48,7 +50,8 @@ class ResultsSource:
     def of_survey(
         cls, survey: Survey, state: str, n: int, closed: str = "", strata: Stratum | None = None
     ) -> ResultsSource:
-        """A survey with ``n`` reports, or a subgroup of it that ``strata`` fixes."""
+        """Returns the source of figures about a survey with ``n`` reports, or about the subgroup of
+        it that ``strata`` fixes."""
         history = survey.history.epsilon_text() if survey.waves else ""
         return cls(
             survey.name, titled(survey.title, strata), survey.digest, state, n,
@@ -57,12 +60,13 @@ class ResultsSource:
 
     @property
     def waves(self) -> str:
-        """The clause on the epsilon of all waves, after a comma; empty without waves."""
+        """A clause with the epsilon of all waves, after a comma; empty without waves."""
         return f", {self.history} over all waves" if self.history else ""
 
     @property
     def note(self) -> str:
-        """The survey, its definition's digest, the number of people, and until when."""
+        """A sentence with the survey, the digest of its definition, the number of people, and the
+        day until which reports came."""
         until = f"closed {self.closed}".strip() if self.state == "closed" else "still open"
         return (
             f"Source: {self.title}, survey {self.survey} ({self.digest[:_DIGITS]}),"
@@ -72,7 +76,8 @@ class ResultsSource:
 
 @dataclass(frozen=True)
 class Protection:
-    """How the answers to a question are protected; ``delta`` is empty where there is none."""
+    """How the answers to a question are protected: the mechanism in words, and its epsilon and
+    delta as text. ``delta`` is empty if it is 0."""
 
     method: str
     epsilon: str
@@ -80,25 +85,26 @@ class Protection:
 
     @classmethod
     def of_result(cls, question: QuestionResult) -> Protection:
-        """The protection of a question in a document of results."""
+        """Returns the protection of a question in a document of results."""
         delta = "" if question.delta is UNSET else question.delta
         return cls(question.method, question.epsilon, delta)
 
     @classmethod
     def of_question(cls, question: Question) -> Protection:
-        """The protection of a question of a survey."""
+        """Returns the protection of a question in a survey's definition."""
         loss = question.mechanism.loss
         delta = delta_text(loss.delta) if loss.delta else ""
         return cls(question.mechanism.described, loss.epsilon_text(), delta)
 
     @property
     def words(self) -> str:
-        """Epsilon and delta."""
+        """Epsilon and delta in words."""
         return f"epsilon {self.epsilon}" + (f", delta {self.delta}" if self.delta else "")
 
 
 def privacy(source: ResultsSource, protections: Sequence[Protection]) -> str:
-    """A note on how the answers to one question or to several are protected."""
+    """Returns a note on how the answers to one question, or to several, are protected."""
+    # Each protection once, in the order of the questions.
     different = list(dict.fromkeys(protections))
     methods = "; ".join(f"{protection.method}, {protection.words}" for protection in different)
     which = "this question"
@@ -113,7 +119,7 @@ def privacy(source: ResultsSource, protections: Sequence[Protection]) -> str:
 def legend(
     confidence: float, dots: str = "open where the interval reaches an end of the scale"
 ) -> str:
-    """Explains dots, lines and bands; ``dots`` says which dots are open."""
+    """Returns a sentence that explains dots, lines and bands; ``dots`` says which dots are open."""
     levels = [level_text(level) for level in (0.8, 0.5) if level < confidence]
     bands = f"; bands: {' and '.join(levels)}" if levels else ""
     return f"Dots: unbiased estimates; {dots}. Lines: {level_text(confidence)} intervals{bands}."

@@ -1,4 +1,4 @@
-"""Asks a server for what analysts may see of a survey, over HTTP."""
+"""Fetches what analysts may see of a survey from a server, over HTTP."""
 
 from __future__ import annotations
 
@@ -20,16 +20,18 @@ from deniably.results.document import SurveyResult
 from deniably.results.result import CONFIDENCE
 
 PROBLEM = 64 << 10
-"""Bytes of a problem document, which holds a sentence or two."""
+"""The largest number of bytes read of an error document (RFC 9457), which has a sentence or two."""
+# Addresses of a survey's form (/s/), pages (/surveys/) and API, with or without its results.
 _PATH = re.compile(r"(.*?)/(?:s|surveys|api/surveys)/([a-z0-9-]+)(?:/results(?:\.csv)?)?/?")
 
 
 @dataclass(frozen=True)
 class Remote:
-    """The survey ``name`` of a ``server``, for whom a ``token`` stands where there is one.
+    """The survey ``name`` on a ``server``. ``token`` is an analyst's access token, None for what
+    everybody may see.
 
-    Raises ValueError where the server's address is none, or a token would be sent in the clear: it
-    travels over HTTPS or to this machine alone.
+    Raises ValueError if ``server`` is not a web address, or if a token would be sent unencrypted:
+    it is sent over HTTPS, or to this machine only.
     """
 
     server: str
@@ -45,22 +47,24 @@ class Remote:
 
     @property
     def host(self) -> str:
-        """The server's name, with its port."""
+        """The server's host name, with its port."""
+        # Without "user:password@" in front.
         return urlsplit(self.server).netloc.rpartition("@")[2]
 
     @property
     def base(self) -> str:
-        """The server's address, without a name and a password, which are not sent."""
+        """The server's address, without a user name and password, which are never sent."""
         parts = urlsplit(self.server)
         return urlunsplit((parts.scheme, self.host, parts.path.rstrip("/"), "", ""))
 
     def got(
         self, path: str, query: Mapping[str, str] | None = None, limit: int = DOCUMENT
     ) -> bytes:
-        """Returns what the server answers at a path of the survey, such as ``/results`` or
+        """Returns the body that the server sends for a path of the survey, such as ``/results`` or
         ``/register``.
 
-        Reads at most ``limit`` bytes. Raises NoResults, with the reason.
+        Raises NoResults, with the reason, if the server cannot be reached, refuses, or sends more
+        than ``limit`` bytes.
         """
         try:
             with self.session() as session, self.answer(session, path, query) as answer:
@@ -71,7 +75,8 @@ class Remote:
             raise NoResults(unreached(self.host, error)) from None
 
     def session(self) -> requests.Session:
-        """A session for ``answer``. To this machine it uses no proxy, which would see the token."""
+        """Returns an HTTP session for ``answer``. For a server on this machine it uses no proxy,
+        which would see the token."""
         return bounded_session(trust_env=not is_here(self.server))
 
     def answer(
@@ -81,15 +86,22 @@ class Remote:
         query: Mapping[str, str] | None = None,
         patience: float = 60,
     ) -> requests.Response:
-        """Returns the answer of ``got`` to be read piece by piece. Raises BadInput, and the errors
-        of requests."""
+        """Returns the server's response, to be read piece by piece and closed by the caller.
+        ``patience`` is the timeout in seconds.
+
+        Raises NoResults if the server refuses, BadInput if it redirects, and the errors of
+        ``requests`` if it cannot be reached.
+        """
+        # The register belongs to the server and lists all its surveys.
         at = path if path == "/register" else f"/api/surveys/{quote(self.name, safe='')}{path}"
         answer = session.get(
             self.base + at,
             params=query,
             headers={"Authorization": f"Bearer {self.token}"} if self.token else {},
             timeout=patience,
+            # A redirect would carry the token to another server.
             allow_redirects=False,
+            # Read piece by piece, so that the limit of bytes holds while reading.
             stream=True,
             auth=_unchanged,
         )
@@ -101,17 +113,17 @@ class Remote:
 
 
 def unreached(host: str, error: requests.RequestException) -> str:
-    """Why a server gave no answer, in a sentence."""
+    """Returns a clause that says why a server gave no answer."""
     if isinstance(error, requests.Timeout):
         return f"{host} sends too slowly, and was not waited for any longer; try again later"
     return f"cannot reach {host} ({type(error).__name__})"
 
 
 def remote_at(address: str, token: str | None = None) -> Remote:
-    """The survey at an address of its form or its results. Raises ValueError as ``Remote`` does.
+    """Returns the survey at the address of its form, its results or its API.
 
-    It raises ValueError for an address with a query, too, such as that of a subgroup's page: what
-    is asked for there would be passed over.
+    Raises ValueError as ``Remote`` does, and for an address that is not a survey's or has a query,
+    such as that of a subgroup's page: the query would be ignored.
     """
     parts = urlsplit(address)
     if parts.query:
@@ -136,10 +148,11 @@ def fetch_results(
     smooth: bool = False,
     strata: Mapping[str, str] | None = None,
 ) -> SurveyResult:
-    """The results that a server shows, or those of a subgroup, such as ``{"site": "north"}``.
+    """Returns the results that a server shows of a survey, or of a subgroup, such as ``{"site":
+    "north"}``.
 
-    ``confidence`` is from 0.5 to 0.999, with up to three decimals. Raises NoResults, with the
-    reason.
+    ``confidence`` is from 0.5 to 0.999, with up to three decimals. ``smooth`` asks for smoothed
+    distributions. Raises NoResults, with the reason, if the server gives none.
     """
     query = {"confidence": f"{confidence:g}", "smooth": str(int(smooth)), **(strata or {})}
     try:
@@ -160,5 +173,6 @@ def _why(response: requests.Response) -> str:
     try:
         problem = json.loads(read_answer(response, PROBLEM))
         return one_line(str(problem.get("detail") or problem["title"]))
+    # The answer may come from anything that listens there, so its body may be anything.
     except (BadInput, ValueError, LookupError, AttributeError, TypeError, RecursionError):
         return f"no Deniably server answers there (status {response.status_code})"

@@ -1,4 +1,4 @@
-"""Builds the result of a survey from its tallies, in plain numbers and sentences."""
+"""Builds the results document of a survey from its tallies."""
 
 from __future__ import annotations
 
@@ -52,6 +52,7 @@ from deniably.survey.survey import Survey
 
 CONFIDENCE = 0.95
 
+# The class of results for each type of question, by its tag.
 _DOCUMENTS = {
     str(document.__struct_config__.tag): document for document in get_args(QuestionResult)
 }
@@ -71,17 +72,21 @@ def result(
     together: Mapping[str, FollowUpCounts] | None = None,
     reports: int | None = None,
 ) -> SurveyResult:
-    """The result of a survey from the tally of every question, each of at least one report.
+    """Returns the results of a survey from the tally of every question by its name. Each tally must
+    have at least one report.
 
-    ``invited`` is as in ``SurveyResult``. ``confidence`` is the level of every interval. Pass
-    ``smooth`` only if you know the distributions to be smooth: see ``smoothing``. ``only`` names
-    the one question that is wanted. ``strata`` are the values that the tallies' subgroup fixes,
-    and ``subgroups`` those that have results of their own. ``together`` has the joint counts of
-    questions with ``show_if`` and of those that decide, by the name of the former, where whole
-    reports are at hand. ``reports`` is the number of reports, where some may be parts (SPEC 4.7);
-    without it that of the question with most.
+    ``state`` is "open" or "closed". ``invited`` is the number of valid invitations, None if anybody
+    may answer. ``confidence`` is the level of every interval. Pass ``smooth`` only if you know that
+    the distributions are smooth: smoothing biases others. ``only`` names the one question that is
+    wanted; None for all. ``strata`` are the values that the tallies' subgroup fixes, and
+    ``subgroups`` those that have results of their own. ``together`` has, for questions with
+    ``show_if`` by name, the joint counts of their reports and of those to the question that
+    decides; it needs whole reports. ``reports`` is the number of reports, for surveys in which a
+    report may have only some of the questions (SPEC 4.7); if None, that of the question with most
+    is taken.
     """
     sampled_fraction = survey.asked / len(survey.questions)
+    # The risk of a false alarm holds for the whole survey; its questions share it out (Bonferroni).
     risk = RISK / len(survey.questions)
     questions = [
         _question(
@@ -158,6 +163,7 @@ def _question(reported: _Reported) -> QuestionResult:
     additions = [_of_group(reported, group) for group in groups(question)]
     for addition in additions:
         for key, value in addition.fields.items():
+            # Parts of a question add to one list, in their order.
             fields[key] = [*fields.get(key, []), *value] if isinstance(value, tuple) else value
     return cast(
         QuestionResult,
@@ -299,6 +305,8 @@ def _side(part: NumberPart) -> SideResult:
 def _choices_of_part(reported: _Reported, group: Shares) -> _Addition:
     assert group.part is not None
     estimate = group.estimate(reported.tally, reported.confidence)
+    # A part of a product has no shares for display: the shares nearest to its estimates are moved
+    # into their intervals.
     inside = replace(estimate, consistent=within(estimate.consistent, estimate.low, estimate.high))
     part = ChoicePartResult(
         name=group.part.name,
@@ -315,6 +323,8 @@ def _choice_results(
     counts: Sequence[int] | None,
     out: Sequence[bool] | None,
 ) -> list[ChoiceResult]:
+    # Where devices draw which questions they ask, those who reported this one are a sample of the
+    # respondents: only the wider interval holds for these.
     low, high = estimate.respondents_low, estimate.respondents_high
     if reported.sampled_fraction < 1:
         low, high = estimate.low, estimate.high
@@ -343,6 +353,7 @@ def _of_all(
 ) -> dict[str, object]:
     """What all shares of a question have in common. Where devices draw which questions they ask,
     the design effect counts all respondents, also those without this question."""
+    # The two largest estimates, largest first: how far the leader is in front.
     effect, first, second = estimate.design_effect, *sorted(estimates)[:-3:-1]
     fraction = reported.sampled_fraction
     leverage = poisoning.of_group(reported.question.report_mechanism, group)
@@ -375,6 +386,7 @@ def _mean(reported: _Reported, group: SingleMean) -> _Addition:
         return _untold_mean(reported, group)
     fields = {"mean": _mean_result(reported, figure, mean)}
     sentence = _mean_sentence(figure, fields["mean"], reported.confidence)
+    # The poisoning of this question is stated for its shares, not for its mean.
     if not group.guarded:
         return _Addition(fields, sentence)
     leverage = poisoning.of_group(reported.question.report_mechanism, group)
@@ -419,6 +431,7 @@ def _mean_of_part(reported: _Reported, group: SingleMean) -> _Addition:
     assert shown.mean is not None
     own, risk = (
         tally_of_part(question, figure.index, reported.tally),
+        # The numbers share the question's risk of a false alarm.
         reported.risk / len(question.parts),
     )
     return _Addition(
@@ -478,6 +491,7 @@ def _distribution(reported: _Reported, group: Buckets) -> _Addition:
     question, tally = reported.question, reported.tally
     distribution = group.estimate(tally, reported.confidence)
     can_smooth = smoothing.helps(question, tally.n)
+    # The fit of the shares for display depends on the mechanism alone.
     fit = "projection" if isinstance(question.mechanism.law, Supporting) else "em"
     if reported.smooth and can_smooth:
         fit, distribution = "ems", smoothing.smoothed(question, tally, distribution)

@@ -1,17 +1,17 @@
 """Turns results into rows for spreadsheets and notebooks, one row for each figure.
 
 The column ``figure`` says what a row is: the share of a choice, of a combination or of an area, a
-mean, or the share of numbers up to the end of a range. Of a question with ``show_if``, "share of
-those asked" is that of a choice among those who were asked, and "share asked" how many these are.
-``reads`` is the figure as people read it, rounded as in sentences and pictures: "29 %" or "below
-9 %"; ``reads_interval`` is its interval, "21 to 38 %". ``count`` counts reports that support a
-choice, not people; ``count_of`` says so beside it. With ``p`` and ``q`` of the question it gives
-the estimate: (count / n - q) / (p - q).
+mean, or the share of numbers up to the end of a range. For a question with ``show_if``, "share of
+those asked" is the share of a choice among the people who were asked, and "share asked" is the
+share of everybody who was asked. ``reads`` is the figure as text, rounded as in sentences and
+pictures: "29 %" or "below 9 %"; ``reads_interval`` is its interval, "21 to 38 %". ``count`` counts
+reports that support a choice, not people; ``count_of`` says so beside it. With ``p`` and ``q`` of
+the question it gives the estimate: (count / n - q) / (p - q).
 
-Of a combination, ``part_choice`` has the names of its choices, one a part of the question, with
-semicolons between them. Of a range of numbers, ``bucket_low`` and ``bucket_high`` are its ends; the
-share of numbers up to its end begins at the low end of the first. Its ``estimate`` never falls from
-range to range; ``unbiased`` is the estimate that may.
+For a combination, ``part_choice`` has the names of its choices, one for each part of the question,
+with semicolons between them. For a range of numbers, ``bucket_low`` and ``bucket_high`` are its
+ends. A row "share at most" is about all numbers up to ``bucket_high``: its ``estimate`` never falls
+from range to range, while ``unbiased`` is the unbiased estimate, which may fall.
 """
 
 from __future__ import annotations
@@ -95,26 +95,28 @@ COLUMNS: tuple[str, ...] = (
     "strata",
 )
 _OF_QUESTIONS = ("n", "odds", "epsilon", "delta", "design_effect", "effective_n", "p", "q")
-"""Columns that belong to the question."""
+"""Columns that have the same value in all rows of a question."""
 _CALLED = {"name": "choice", "label": "choice_label"} | {
     column: column
     for column in ("n", "unit", "count", "estimate", "standard_error", "consistent", "stands_out")
 }
-"""The column for each key of the document."""
+"""{key of the document: its column}."""
 _BANDS = {"interval_80": "_80", "interval_50": "_50"}
-"""What ends the two columns of a narrower interval."""
+"""{key of a narrower interval: the ending of its two columns}."""
 _COUNT_OF = "reports that support the choice, not people"
 OF_THOSE_ASKED = "share of those asked"
-"""The figure of a choice among those who were asked a question with ``show_if``."""
+"""The name of the figure: the share of a choice among those who were asked a question with
+``show_if``."""
 SHARE_ASKED = "share asked"
-"""The figure of how many of all were asked it."""
+"""The name of the figure: the share of everybody who was asked a question with ``show_if``."""
 _Figure = ChoiceResult | AmongChoiceResult | ShareAskedResult | MeanResult | CellResult
 ResultRow = dict[str, str | float | None]
-"""Cells by the name of their column. A column that does not apply is absent or None."""
+"""The cells of a row by the name of their column. A column that does not apply is absent or
+None."""
 
 
 def rows(result: SurveyResult) -> Iterator[ResultRow]:
-    """The rows of the result, one for each figure."""
+    """Yields the rows of a survey's results, one for each figure; keys are in ``COLUMNS``."""
     survey: ResultRow = {
         "survey": result.survey,
         "digest": result.digest,
@@ -136,7 +138,8 @@ def rows(result: SurveyResult) -> Iterator[ResultRow]:
 
 
 def rows_among_asked(among: AmongAskedResult) -> Iterator[ResultRow]:
-    """The rows of those who were asked a question with ``show_if``, without those of the survey."""
+    """Yields the rows about those who were asked a question with ``show_if``, without the columns
+    about the survey and the question."""
     yield from (_row(OF_THOSE_ASKED, choice) for choice in among.choices)
     yield _row(SHARE_ASKED, among.asked)
 

@@ -1,4 +1,5 @@
-"""The drawn rows of the figures of a results document: one place where they are rounded."""
+"""Turns the figures of a results document into rows to be drawn. All pictures round figures here,
+so that they agree."""
 
 from __future__ import annotations
 
@@ -23,28 +24,32 @@ from deniably.results.drawing.rounding import Reading, exact, with_unit
 from deniably.results.drawing.row import Row, banded, ends, mean_row, share_row
 
 QUANTILES = {0.25: "A quarter", 0.5: "Half", 0.75: "Three quarters", 0.9: "Nine in ten"}
-"""The quantiles that are drawn."""
+"""The quantiles that are drawn, with their labels."""
 UNSURE = 1 / 3
-"""Dots and quantiles are open where the interval is wider than this part of the range."""
+"""The fraction of the range: where an interval is wider, the dot or quantile is drawn open."""
 
 
 def ordered(choices: Sequence[ChoiceResult], *, by_size: bool) -> list[ChoiceResult]:
-    """The choices as asked, or the largest first; refusals and the like come last."""
+    """Returns the choices in the order of the question, or by falling estimate if ``by_size``.
+    Answers such as "Prefer not to say" come last."""
     proper = [choice for choice in choices if not of_choice(choice).aside]
+    # Refusals stay last whatever their size: they are no answer to the question.
     aside = [choice for choice in choices if of_choice(choice).aside]
     return [*(sorted(proper, key=lambda choice: -choice.estimate) if by_size else proper), *aside]
 
 
 def of_choice(choice: ChoiceResult) -> Row:
-    """The share of a choice; what is no answer proper, such as "Don't know", is set aside."""
+    """Returns the row of a choice's share. An answer such as "Don't know" is set aside (drawn last
+    and grey)."""
     row = share_row(choice.label, choice.estimate, choice.interval)
     row = replace(row, aside=choice.name in UNSCORED)
     return banded(row, choice.interval_80, choice.interval_50)
 
 
 def of_choice_among(choice: AmongChoiceResult) -> Row:
-    """The share of a choice among those who were asked the question."""
+    """Returns the row of a choice's share among those who were asked the question."""
     reading = among_asked.reading_of(choice)
+    # A row needs a number; nothing is drawn at it, since the reading is "unknown".
     middle = sum(choice.interval) / 2 if choice.estimate is None else choice.estimate
     row = share_row(choice.label, middle, choice.interval)
     row = replace(row, reading=reading, open=reading.open, aside=choice.name in UNSCORED)
@@ -52,13 +57,13 @@ def of_choice_among(choice: AmongChoiceResult) -> Row:
 
 
 def of_asked(share: ShareAskedResult) -> Row:
-    """The share of everybody who was asked a question with ``show_if``."""
+    """Returns the row of the share of everybody who was asked a question with ``show_if``."""
     row = share_row("Were asked", share.estimate, share.interval)
     return banded(row, share.interval_80, share.interval_50)
 
 
 def of_cell(label: str, cell: CellResult) -> Row:
-    """The share of a combination of answers or of an area."""
+    """Returns the row of the share of a combination of answers, or of an area of a map."""
     row = share_row(label, cell.estimate, cell.interval)
     if isinstance(cell, AreaResult):
         return banded(row, cell.interval_80, cell.interval_50)
@@ -66,13 +71,15 @@ def of_cell(label: str, cell: CellResult) -> Row:
 
 
 def of_mean(label: str, mean: MeanResult) -> Row:
-    """A mean; nothing is drawn where the reports do not determine it."""
+    """Returns the row of a mean; where the reports do not determine the mean, a row that says so
+    and is not drawn."""
     row = mean_row(label, mean.estimate, mean.interval, mean.extent, mean.unit)
     return banded(row, mean.interval_80, mean.interval_50)
 
 
 def of_quantiles(question: NumberResult) -> list[Row]:
-    """The quantiles of a number, each with its interval; they have no narrower ones."""
+    """Returns a row for each quantile of a number, with its interval and without bands. Empty if
+    the question has no distribution."""
     if question.quantiles is UNSET or question.distribution is UNSET:
         return []
     range_ = question.distribution[0].low, question.distribution[-1].high

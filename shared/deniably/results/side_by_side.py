@@ -1,4 +1,4 @@
-"""The figures of a question in several places, side by side: the waves of a panel, or strata."""
+"""Pairs the figures of one question in several places: the waves of a panel, or strata."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from deniably.survey.questions import Number, OfChoices, Question, Scale, Vector
 
 
 class FigureResult(TypedDict):
-    """A figure in one place, as in that place's own results."""
+    """A figure in one place (a wave or a stratum), the same as in that place's own results."""
 
     estimate: float | None
     standard_error: float | None
@@ -37,9 +37,9 @@ class FigureResult(TypedDict):
 class FigureHead(TypedDict):
     """What a figure is: the share of a choice, or a mean (``name`` is None).
 
-    ``extent`` is the range of possible values, and ``ends`` are the labels of the choices at the
-    ends of a scale, else empty. ``of`` is there of a question with ``show_if``: the share is that
-    of the people who were asked.
+    ``extent`` is [lowest, highest] possible value. ``ends`` are the labels of the choices at the
+    ends of a scale, otherwise empty. ``of`` is present for a question with ``show_if``: the share
+    is then that of the people who were asked.
     """
 
     name: str | None
@@ -52,7 +52,8 @@ class FigureHead(TypedDict):
 
 @dataclass(frozen=True, eq=False)
 class FigureOfSides:
-    """A figure in every place; ``sides`` has the reports there, else as ``FigureHead``."""
+    """A figure in every place: ``places`` has its estimates, and ``sides`` the reports that they
+    come from. The other fields are as in ``FigureHead``."""
 
     name: str | None
     label: str
@@ -64,7 +65,7 @@ class FigureOfSides:
 
     @property
     def head(self) -> FigureHead:
-        """What the figure is, the same on all sides."""
+        """What the figure is, without its estimates."""
         head: FigureHead = {
             "name": self.name,
             "label": self.label,
@@ -77,7 +78,8 @@ class FigureOfSides:
         return head
 
     def apart(self, here: int, there: int) -> StatedDifference | None:
-        """Tests whether two places differ; None where their reports allow no test."""
+        """Tests whether the figure differs between the places with the indices ``here`` and
+        ``there``. Returns None where their reports allow no test."""
         first, second = self.sides[here], self.sides[there]
         try:
             if self.name is None:
@@ -88,19 +90,20 @@ class FigureOfSides:
 
 
 def has_figures(question: Question) -> bool:
-    """Whether a question has figures that can be put side by side."""
+    """Returns whether a question has shares of choices or means, which can be compared between
+    places."""
     return isinstance(question, OfChoices | Scale | Number | VectorOfNumbers)
 
 
 def figure_name(head: FigureHead) -> str:
-    """Returns the name of a figure in spreadsheets."""
+    """Returns the name of a figure in the column ``figure`` of spreadsheets."""
     if head["name"] is None:
         return "mean"
     return OF_THOSE_ASKED if "of" in head else "share"
 
 
 def shown_figure(result: ChoiceResult | AmongChoiceResult | MeanResult) -> FigureResult:
-    """A figure of a place's own results."""
+    """Returns the estimate and intervals of a figure as they are in a place's own results."""
     return {
         "estimate": result.estimate,
         "standard_error": result.standard_error,
@@ -111,20 +114,23 @@ def shown_figure(result: ChoiceResult | AmongChoiceResult | MeanResult) -> Figur
 
 
 def means(sides: Sequence[Side], results: Sequence[QuestionResult]) -> Iterator[FigureOfSides]:
-    """The mean of a question, if it has one; of several numbers each."""
+    """Yields the mean of a question in all places, if it has one; for a question with several
+    numbers, the mean of each."""
     if all(isinstance(result, VectorResult) for result in results):
         yield from _means_of_parts(sides, cast("Sequence[VectorResult]", results))
         return
+    # Not every type of question has a mean.
     mean_results = [structs.asdict(result).get("mean", UNSET) for result in results]
     if all(isinstance(mean, MeanResult) for mean in mean_results):
         yield _of_mean("Mean", sides, cast("list[MeanResult]", mean_results))
 
 
 def choices(sides: Sequence[Side], results: Sequence[QuestionResult]) -> Iterator[FigureOfSides]:
-    """The choices of a question; of yes and no the first alone, since the other follows.
+    """Yields the share of each choice of a question in all places; for yes and no only the first,
+    since the other follows from it.
 
-    Of a question with ``show_if`` they are those of the people who were asked, where every place
-    tells them.
+    For a question with ``show_if``, the shares are those of the people who were asked, if they are
+    known in every place; otherwise those of everybody.
     """
     fields = [structs.asdict(result) for result in results]
     among = [fields_of_place.get("among_asked", UNSET) for fields_of_place in fields]
@@ -159,6 +165,7 @@ def _means_of_parts(
 
 
 def _of_mean(label: str, sides: Sequence[Side], places: Sequence[MeanResult]) -> FigureOfSides:
+    # All sides ask alike; the last, the newest wave, gives the words.
     side = sides[-1]
     extent = [float(end) for end in side.group.figure.ends]
     return FigureOfSides(None, label, places[0].unit, extent, _ends(side.question), places, sides)

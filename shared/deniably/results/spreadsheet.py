@@ -1,4 +1,4 @@
-"""Results as CSV."""
+"""Writes results as CSV."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from deniably.results.rows import COLUMNS, rows
 
 
 def spreadsheet(result: SurveyResult) -> str:
-    """The result as CSV: a row of column names, then one row for each figure."""
+    """Returns the results as CSV: a row of column names, then one row for each figure."""
     return csv_table(COLUMNS, rows(result))

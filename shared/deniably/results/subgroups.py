@@ -1,15 +1,16 @@
-"""Subgroups: which parts of a survey's respondents, by strata, have results of their own.
+"""Decides which subgroups of a survey's respondents, by strata, have results of their own.
 
 A subgroup fixes the values of some keys of the strata. Its results need as many reports as those of
-the survey. That alone is not enough: whoever knows the results of all, and of all strata but one,
-knows those of the one. So, as in statistical offices, further subgroups are hidden until no smaller
-part of the respondents can be worked out (complementary suppression). Reports are randomised, so
-this is caution beyond what epsilon promises.
+the survey. That alone is not enough: whoever knows the results of all people, and those of all
+strata but one, can work out those of the last one. So, as in statistical offices, further subgroups
+are hidden until no part of the respondents with too few reports can be worked out (complementary
+suppression). Reports are randomised, so this is caution beyond what epsilon promises.
 
 Whole reports are given out with their strata only where each stratum has results of its own.
-Whoever has them tallies any subgroup, and every sum and difference of subgroups is then one of
-strata that have enough reports. Else all keys are left out, and the rows are sorted without them.
-That they are left out tells nothing new: the results name the subgroups that they show.
+Whoever has these reports can tally any subgroup, and every sum or difference of subgroups is then
+one of strata that have enough reports. Otherwise reports are given out without strata, and sorted
+without them. That strata are left out reveals nothing new: the results name the subgroups that they
+show.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ Coefficients = list[int]
 
 
 def every_subgroup(strata: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
-    """Returns all subgroups that fix at least one key; those that fix fewer keys come first."""
+    """Returns all subgroups, each as {key: value} for the keys it fixes, at least one. Those that
+    fix fewer keys come first."""
     keys = sorted(strata)
     subgroups = [
         {key: value for key, value in zip(keys, values, strict=True) if value is not None}
@@ -35,14 +37,17 @@ def every_subgroup(strata: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
 def shown_subgroups(
     strata: Mapping[str, Sequence[str]], counts: Sequence[Sequence[int]], minimum: int
 ) -> list[dict[str, str]]:
-    """The subgroups whose results may be shown beside those of all.
+    """Returns the subgroups whose results may be shown beside those of all people.
 
-    ``counts`` has for each stratum its reports to each question (or to all, once). Of all strata
-    together there are ``minimum`` at least. The larger a subgroup the earlier it is chosen; each is
-    left out if with it some part with fewer reports than ``minimum`` could be worked out.
+    ``counts`` has, for each stratum, its number of reports to each question (or once, to all). All
+    strata together have at least ``minimum`` reports. Subgroups are tried by the number of keys
+    they fix, larger ones first. One is left out if, with those chosen before, some part of the
+    respondents with fewer than ``minimum`` reports could be worked out.
     """
     size = len(counts)
+    # All sets of strata, as rows of 0 and 1, that have somebody but too few for results.
     small = [part for part in _parts(size) if _too_few(part, counts, minimum)]
+    # The results of all people are shown in any case.
     known = _Span([1] * size)
     shown: list[dict[str, str]] = []
 
@@ -52,7 +57,9 @@ def shown_subgroups(
 
     for subgroup in sorted(every_subgroup(strata), key=order):
         inside = members(strata, subgroup)
+        # If results are sums of strata, sums and differences are all that can be worked out.
         with_it = known.and_one([int(i in inside) for i in range(size)])
+        # The question with the fewest reports decides.
         if min(map(sum, zip(*(counts[i] for i in inside), strict=True))) < minimum:
             continue
         if not any(with_it.has(part) for part in small):
@@ -64,7 +71,8 @@ def shown_subgroups(
 def all_shown(
     strata: Mapping[str, Sequence[str]], counts: Sequence[Sequence[int]], minimum: int
 ) -> bool:
-    """Whether each stratum may be seen: then every report may be given out with its stratum.
+    """Returns whether each stratum has results of its own; then every report may be given out with
+    its stratum.
 
     >>> sites = {"site": ["north", "south"]}
     >>> all_shown(sites, [[50], [30]], 30), all_shown(sites, [[50], [29]], 30)
@@ -75,6 +83,7 @@ def all_shown(
 
 
 def _parts(size: int) -> Iterator[Coefficients]:
+    # At most 2**8 parts: a survey has up to 8 strata.
     return (list(part) for part in product((0, 1), repeat=size))
 
 
@@ -107,6 +116,7 @@ class _Span:
         """A multiple of the row, less what the others explain."""
         for pivot, own in self._rows:
             if row[pivot]:
+                # Gaussian elimination in integers: fractions would not be exact as floats.
                 times, less = own[pivot], row[pivot]
                 row = [times * a - less * b for a, b in zip(row, own, strict=True)]
         return row

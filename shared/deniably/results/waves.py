@@ -1,14 +1,15 @@
-"""Puts the waves of a panel side by side, and tests whether a figure changed.
+"""Compares the waves of a panel, and tests whether a figure changed.
 
-For every figure there are two tests: the last wave against the first, and a linear trend over all
-waves. All tests of a document are adjusted together (Holm 1979), so the risk of any false change in
-it is 5 %, if the waves are samples of different people.
+Each figure has two tests: the last wave against the first, and a linear trend over all waves. The
+p-values of a document are adjusted for all its tests (Holm 1979): the probability of any false
+change in it is at most 5 %, if the waves are samples of different people.
 
-So it is of the same people. The last wave against the first is cautious as long as they rather keep
-their answers than swap them. Where answers change bit by bit, neighbouring waves are alike, and
-distant ones are not: a trend that is none then looks like one. So the test of the trend takes the
-worst correlation r**d between waves d apart. Reports do not show who is who, so no test can tell
-which correlation it was; over many waves the last against the first is then the sharper test.
+If the same people answer, the test of the last wave against the first is cautious as long as people
+rather keep their answers than swap them. The test of the trend is not by itself: where answers
+change gradually, neighbouring waves are more alike than distant ones, which can look like a trend.
+So that test assumes the worst correlation of the form r**d between waves d apart. Reports do not
+show who is who, so the true correlation cannot be estimated; over many waves, the last wave against
+the first is the more powerful test.
 """
 
 from __future__ import annotations
@@ -46,9 +47,9 @@ from deniably.survey.readable import short_label
 from deniably.survey.survey import Survey, Waves
 
 FEWEST = 2
-"""Waves that can be put side by side."""
+"""The smallest number of waves that can be compared."""
 _FEW = 3
-"""Over more waves the test of a trend has to be cautious."""
+"""With more waves than this, the test of a trend has to be cautious."""
 _OF_TRENDS = (
     " The test of a trend allows for people who answer all waves and change their answers bit by"
     " bit: neighbouring waves are then alike by chance. Over more than three waves that makes it"
@@ -58,8 +59,9 @@ _OF_TRENDS = (
 
 @dataclass(frozen=True, eq=False)
 class Wave:
-    """One wave: its place in the panel from 1 on, its definition, its state and the tally of every
-    question."""
+    """One wave: its number in the panel, from 1, its definition, its state ("open" or "closed"),
+    the tally of every question by name, and in ``together`` the joint counts of questions with
+    ``show_if``."""
 
     number: int
     survey: Survey
@@ -69,7 +71,8 @@ class Wave:
 
 
 class OneWave(TypedDict):
-    """A wave in the document; ``number`` counts all waves of the panel, shown or not, from 1 on."""
+    """A wave in the document; ``number`` counts all waves of the panel, shown or not, from 1. ``n``
+    is its number of reports."""
 
     number: int
     survey: str
@@ -78,19 +81,20 @@ class OneWave(TypedDict):
 
 
 class PlaceResult(FigureResult):
-    """A figure in one wave, as in that wave's own results."""
+    """A figure in the wave with this number, the same as in that wave's own results."""
 
     wave: int
 
 
 class ChangeResult(TypedDict):
-    """The last wave less the first, and the p-values of both tests.
+    """The change of a figure: its value in the last wave less that in the first, and the p-values
+    of two tests.
 
     ``adjusted_p_value`` is the smaller of the two tests' p-values, adjusted for all tests of the
     document. ``trend_p_value`` is None for two waves, whose trend is their difference, for a mean
     among people with a score, and for shares among those who were asked. ``direction`` is "rises"
     or "falls" where ``adjusted_p_value`` is below 0.05, "changes" where the two tests point in
-    different directions, else None.
+    different directions, otherwise None.
     """
 
     estimate: float
@@ -103,14 +107,16 @@ class ChangeResult(TypedDict):
 
 
 class SeriesResult(FigureHead):
-    """One figure over the waves; ``change`` is None where reports allow no test."""
+    """One figure over the waves: ``places`` has its value in each, ``change`` the tests, None where
+    the reports allow none."""
 
     places: list[PlaceResult]
     change: ChangeResult | None
 
 
 class WaveQuestion(TypedDict):
-    """One question that all waves ask alike: its mean, if it has one, and its choices."""
+    """One question that all waves ask in the same way: its mean, None if it has none, and its
+    choices."""
 
     name: str
     label: str
@@ -121,10 +127,12 @@ class WaveQuestion(TypedDict):
 
 
 class WavesResult(TypedDict):
-    """The waves of a panel that are shown, with every question that all of them ask alike.
+    """The waves of a panel that are shown, with every question that all of them ask in the same
+    way.
 
-    ``hidden`` is the number of waves that are not shown, ``tests`` that of all tests. ``note`` says
-    what the tests do not know.
+    ``survey`` is the name of the survey that was asked for. ``hidden`` is the number of waves that
+    are not shown, ``tests`` the number of all tests. ``note`` states what the tests cannot take
+    into account, None if there is nothing.
     """
 
     survey: str
@@ -142,10 +150,11 @@ class WavesResult(TypedDict):
 def waves_result(
     name: str, waves: Sequence[Wave], hidden: int, confidence: float, only: str | None = None
 ) -> WavesResult:
-    """The document of ``waves`` in their order; ``name`` is the survey that was asked for.
+    """Returns the document of ``waves``, given in their order; ``name`` is the survey that was
+    asked for, ``hidden`` the number of waves that are not shown.
 
-    ``only`` is a question; without it all are put side by side, and their tests adjusted. The trend
-    is linear in the numbers of the waves: after one that is not shown, the step is twice as long.
+    ``only`` names a question; if it is None, all are compared, and p-values are adjusted for all
+    tests. The trend is linear in the numbers of the waves, so a hidden wave counts as a step.
     Raises Incomparable for fewer than two waves.
     """
     if len(waves) < FEWEST:
@@ -172,6 +181,7 @@ def waves_result(
     ]
     drafts = [draft for question in questions for draft in question.drafts(confidence)]
     tests = [p for draft in drafts for p in draft.p_values]
+    # All p-values are adjusted together, then handed back in the order in which they were taken.
     adjusted = iter(holm(tests))
     for draft in drafts:
         draft.adjust([next(adjusted) for _ in draft.p_values])
@@ -202,11 +212,12 @@ COLUMNS = (
     "survey", "n", "estimate", "low", "high", "confidence", "standard_error", "change",
     "change_low", "change_high", "change_p_value", "trend_p_value", "adjusted_p_value",
 )  # fmt: skip
-"""The columns of the CSV of waves."""
+"""The columns of the CSV of ``wave_rows``."""
 
 
 def wave_rows(document: WavesResult) -> Iterator[ResultRow]:
-    """A line of the CSV for each figure in each wave; the change stands in the last wave's."""
+    """Yields the rows of the CSV, one for each figure in each wave; the change is in the row of the
+    last wave."""
     last = document["waves"][-1]["number"]
     for question in document["questions"]:
         series = [*([question["mean"]] if question["mean"] else []), *question["choices"]]
@@ -281,8 +292,10 @@ class _Draft:
 
     def __init__(self, figure: FigureOfSides, numbers: Sequence[int], confidence: float) -> None:
         self._figure, self._numbers = figure, numbers
+        # The last wave less the first.
         compared = figure.apart(-1, 0)
         self._change: DifferenceResult | None = compared.result(confidence) if compared else None
+        # Over two waves the trend is the change, which would be tested twice.
         self._trend = _trend(figure, numbers) if compared and len(numbers) > FEWEST else None
         self._adjusted = 1.0
         self._seen: list[bool] = []
@@ -330,6 +343,7 @@ class _Draft:
         """What the tests that are below the risk show."""
         assert self._change is not None
         slopes = [self._change["estimate"], self._slope()]
+        # Without a trend there is one p-value, and the change alone decides.
         signs = {slope > 0 for slope, seen in zip(slopes, self._seen, strict=False) if seen}
         if not signs:
             return None

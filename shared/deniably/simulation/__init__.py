@@ -1,1 +1,2 @@
-"""Many devices at once, for planning and tests: nobody's answers are protected here."""
+"""Simulates people, the reports of their devices, and whole runs of a survey, for planning and
+tests. Nothing here protects anybody's answers."""

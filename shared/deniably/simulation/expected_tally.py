@@ -1,4 +1,4 @@
-"""Computes the expected tally of a question: what reports say on average."""
+"""Computes the expected tally of a question for people whose answers are known."""
 
 from __future__ import annotations
 
@@ -14,17 +14,15 @@ from deniably.mechanisms.law import Law, Noise, OfNumber, Several, Supporting
 from deniably.simulation.people import Encoded, QuestionAnswers
 
 SO_MANY = 10**9
-"""Reports of the expected tally: so many that rounding to whole reports does not matter."""
+"""The number of reports in an expected tally: large enough that rounding to whole reports does not
+matter."""
 
 _REACH = 12  # standard deviations; noise beyond has less than a ten-millionth of the probability
 
 
 def expected_tally(answers: QuestionAnswers) -> Tally:
-    """Returns the tally of ``SO_MANY`` reports if every report came as often as its probability
-    says.
-
-    The shares of the answers are those among these people.
-    """
+    """Returns the tally of ``SO_MANY`` reports in which every report is as frequent as its
+    probability, for people who answer as these do."""
     law = answers.question.mechanism.law
     start, cells = 0, np.zeros(1)
     for inputs in answers.blocks():
@@ -40,11 +38,13 @@ def _expected(law: Law, inputs: Encoded) -> tuple[int, Floats]:
         case Supporting():
             own = _own(law, inputs)
             support = own * float(law.p) + (len(inputs) - own) * float(law.q)
+            # Each cell is named with p by those whose answer it supports, with q by the others.
             return 0, support * float(law.sampled_fraction)
         case Several():
             single = [
                 _of_number(part, column) for part, column in zip(law.parts, inputs.T, strict=True)
             ]
+            # Sampling takes the same fraction of every number, so it scales all cells alike.
             start, cells = _side_by_side(single)
             return start, cells * float(law.sampled_fraction)
         case _:
@@ -69,6 +69,7 @@ def _of_number(law: OfNumber, inputs: Encoded) -> tuple[int, Floats]:
         noise = masses(law, np.arange(-reach, reach + 1))
         return -reach, np.maximum(_convolved(counts, noise), 0.0)
     some = np.flatnonzero(counts)  # only positions that somebody has: there may be a million
+    # Positions between two rows are rounded at random: they count in both, in proportion.
     knots = counts[some] @ rounding(law.k, law.rows, some)
     return 0, knots @ rows(law)
 

@@ -20,18 +20,22 @@ from deniably.survey.report import is_shown
 from deniably.survey.survey import Survey
 
 Answer = str | list[str] | dict[str, str]
-"""A choice or a number, ticked options, or a value for each part."""
+"""The name of a choice, a number as decimal text, the names of ticked options, or a value for each
+part."""
 Answers = dict[str, Answer]
-"""What one person answers, by the name of the question."""
+"""One person's answers, by the name of the question."""
 Weights = Mapping[str, Sequence[int]]
 
+# Choices are up to nine times as popular as others: uneven enough to look like a survey.
 _LARGEST_WEIGHT = 9
 
 
 def make_up(survey: Survey, people: int, coins: Coins | None = None) -> list[Answers]:
-    """Makes up the answers of people, by the name of the question.
+    """Makes up ``people`` persons and returns their answers, one dict a person with the name of
+    each question that the person sees.
 
-    "Not applicable" is left out. How popular each answer is gets drawn once; numbers have one hump.
+    Nobody answers "not applicable". The popularity of each choice is drawn once for all people.
+    Numbers have one peak.
     """
     coins = coins or Coins()
     weights = {
@@ -71,7 +75,9 @@ def _answer(question: Question, weights: Weights, coins: Coins) -> Answer:
 
 
 def choices_of(question: Question) -> list[tuple[str, list[Choice]]]:
-    """Returns the choices of a question, by its name or ``question.part``."""
+    """Returns the choices of a question without "not applicable": a list of one pair (name of the
+    question, choices), or one pair (``question.part``, choices) for each part; empty for
+    numbers."""
     match question:
         case Number() | VectorOfNumbers() | Point():
             return []
@@ -93,6 +99,7 @@ def _ticks(question: SelectMultiple, weights: Sequence[int], coins: Coins) -> li
 
 
 def _number(grid: Range, coins: Coins) -> str:
+    # The mean of three uniform positions has one peak, in the middle.
     position = sum(coins.below(grid.positions) for _ in range(3)) // 3
     value = grid.value(position)
     return f"{Decimal(value.numerator) / value.denominator:f}"

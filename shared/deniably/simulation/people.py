@@ -1,7 +1,7 @@
-"""Reads a table of true answers and encodes it for the survey's mechanisms.
+"""Reads a table of true answers, and encodes the answers as the survey's mechanisms take them.
 
-A million people give few distinct answers. So each distinct cell of a column is read once, by the
-question's own rules, and every person keeps only its number.
+A million people give few distinct answers. So each distinct text in a column is encoded once, by
+the question's own rules, and each person keeps only the index of a text.
 """
 
 from __future__ import annotations
@@ -41,29 +41,29 @@ if TYPE_CHECKING:
 Encoded = npt.NDArray[Any]
 
 BLOCK = 1 << 18
-"""How many people's answers are encoded at once, so that memory stays bounded."""
+"""The number of people whose answers are encoded at once, so that memory stays bounded."""
 
 _ROWS = 1 << 9  # of text at once: twice as fast as thousands, which leave the cache
 
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """The cells of a column: person i wrote ``texts[codes[i]]``."""
+    """One column of the table: person i wrote ``texts[codes[i]]``."""
 
     texts: list[str]
     codes: npt.NDArray[np.int32]
 
     def counts(self) -> npt.NDArray[np.int64]:
-        """Returns how many people wrote each of the texts."""
+        """Returns how many people wrote each of ``texts``, shape (len(texts),)."""
         return np.bincount(self.codes, minlength=len(self.texts)).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class QuestionAnswers:
-    """The answers of n people to one question, "not applicable" where it is hidden from them.
+    """The answers of n people to one question; "not applicable" for people who do not see it.
 
-    A question has one column, or one for each part. ``encoded[c][v]`` is the encoded value of text
-    v of column c.
+    A question has one column, or one for each of its parts. ``encoded[c][v]`` is what the mechanism
+    takes for text v of column c.
     """
 
     question: Question
@@ -72,11 +72,12 @@ class QuestionAnswers:
 
     @property
     def n(self) -> int:
-        """How many people there are."""
+        """The number of people."""
         return len(self.columns[0].codes)
 
     def inputs(self, people: slice) -> Encoded:
-        """Returns the encoded answers of some people, as ``bulk.randomise_many`` takes them."""
+        """Returns the encoded answers of the people in a slice, in the shape that
+        ``bulk.randomise_many`` takes."""
         parts = [
             encoded[column.codes[people]]
             for column, encoded in zip(self.columns, self.encoded, strict=True)
@@ -91,12 +92,13 @@ class QuestionAnswers:
                 return parts[0]
 
     def chosen(self, places: npt.NDArray[np.int64]) -> QuestionAnswers:
-        """Returns the answers of the people at these places; a place may come several times."""
+        """Returns the answers of the people at the indices ``places``; an index may occur several
+        times."""
         columns = [Column(column.texts, column.codes[places]) for column in self.columns]
         return QuestionAnswers(self.question, columns, self.encoded)
 
     def blocks(self) -> Iterator[Encoded]:
-        """Yields the encoded answers of all people, in blocks."""
+        """Yields the encoded answers of all people, at most ``BLOCK`` people at a time."""
         return (self.inputs(people) for people in blocks(self.n))
 
 
@@ -104,7 +106,7 @@ class QuestionAnswers:
 class People:
     """The true answers of n people, question by question in the survey's order.
 
-    ``strata`` (n,) are the numbers of their strata, 0 in a survey without.
+    ``strata`` (n,) holds the index of each person's stratum, 0 for all if the survey has none.
     """
 
     survey: Survey
@@ -135,7 +137,8 @@ class People:
     def among(self, stratum: Stratum) -> People:
         """Returns the people of a subgroup, such as ``{"site": "north"}``.
 
-        Raises ValueError for a key or value that there is not, and where there is nobody.
+        Raises ValueError for a key or value that the survey does not have, and if nobody is in the
+        subgroup.
         """
         inside = np.isin(self.strata, members(self.survey.strata or {}, stratum))
         if not inside.any():
@@ -147,7 +150,7 @@ class People:
         return self._chosen(np.arange(n))
 
     def repeated(self, times: int) -> People:
-        """Returns all people so many times, one after the other."""
+        """Returns all people ``times`` times, one copy after the other."""
         return self._chosen(np.tile(np.arange(self.n), times))
 
     def _chosen(self, places: npt.NDArray[np.int64]) -> People:
@@ -159,7 +162,7 @@ class People:
 
 
 def blocks(n: int) -> Iterator[slice]:
-    """Yields slices of n people, one for each block."""
+    """Yields slices that cover n people, at most ``BLOCK`` at a time."""
     return (slice(start, min(start + BLOCK, n)) for start in range(0, n, BLOCK))
 
 
@@ -196,7 +199,8 @@ def read_people(survey: Survey, table: Written) -> People:
 
 
 def column_names(question: Question) -> list[str]:
-    """Returns the columns of a question in a table of people."""
+    """Returns the names of a question's columns in a table of people: its own, or ``question.part``
+    for each part."""
     if isinstance(question, InParts):
         return [f"{question.name}.{part.name}" for part in question.parts]
     return [question.name]
@@ -238,10 +242,11 @@ def _strata(survey: Survey, columns: Sequence[Column]) -> npt.NDArray[np.uint8]:
         values = (survey.strata or {})[key]
         for code, text in enumerate(column.texts):
             if text not in values:
-                # This is the first; rows are counted with the one of names.
+                # The first such person; rows are numbered from the header, which is row 1.
                 row = int(np.argmax(column.codes == code)) + 2
                 raise BadAnswer(f"row {row}: {key} is one of {', '.join(values)}")
         places = np.array([values.index(text) for text in column.texts])[column.codes]
+        # Strata are numbered like the digits of a number, the last key running fastest.
         numbers = numbers * len(values) + places if len(numbers) else places
     return numbers.astype(np.uint8)
 
@@ -293,6 +298,7 @@ def _each(column: Column, encode: Callable[[str], MechanismInput]) -> list[Mecha
     inputs: list[MechanismInput] = []
     for text in column.texts:
         try:
+            # The row is named and not the answer: an error message may be logged.
             inputs.append(encode(text))
         except BadAnswer as error:
             row = int(np.argmax(column.codes == len(inputs))) + 2  # after the row of names

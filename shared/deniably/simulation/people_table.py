@@ -1,4 +1,4 @@
-"""Reads the rows of a table of people: from a CSV file, a DataFrame or rows."""
+"""Reads the rows of a table of people from a CSV file, a DataFrame or a list of rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from deniably.core.errors import BadAnswer
 
 @runtime_checkable
 class Frame(Protocol):
-    """The part of a pandas DataFrame that is used here."""
+    """A table with the two members of a pandas DataFrame that are used here; pandas itself is not
+    imported."""
 
     @property
     def columns(self) -> Iterable[Any]:
@@ -21,7 +22,7 @@ class Frame(Protocol):
         ...
 
     def itertuples(self, index: bool = ..., name: str | None = ...) -> Iterable[tuple[Any, ...]]:
-        """Returns the rows, without their index."""
+        """Returns an iterator over the rows; the callers leave out the index."""
         ...
 
 
@@ -30,9 +31,11 @@ Written = str | Path | Iterable[Sequence[object]] | Frame
 
 
 def rows_of(table: Written) -> Iterator[Sequence[str]]:
-    """Yields a row of column names, then one row a person. A missing cell is empty.
+    """Yields the header (the names of the columns), then one row for each person. A missing cell is
+    "".
 
-    Raises OSError (BadInput for a pipe or a device), and BadAnswer if a file is not CSV in UTF-8.
+    Raises OSError if a file cannot be read (BadInput for a pipe or a device), and BadAnswer if it
+    is not CSV in UTF-8.
     """
     if isinstance(table, str | Path):
         yield from _in_file(Path(table))

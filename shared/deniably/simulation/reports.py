@@ -1,6 +1,6 @@
-"""Simulates the reports of many devices at once, with exactly the law of a device.
+"""Simulates the reports of many devices at once, with exactly the output distribution of a device.
 
-A device draws one report with ``mechanism.randomise``. A million one by one would take minutes.
+A device draws one report with ``mechanism.randomise``. A million such calls would take minutes.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ from deniably.survey.strata import Stratum, members
 from deniably.survey.survey import Survey
 
 _HEAD = 5
-"""How many reports ``repr`` shows."""
+"""The number of reports that ``repr`` shows."""
 
 
 @dataclass(frozen=True, eq=False)
 class Some:
     """The reports of a block of n people to one question.
 
-    ``asked`` (n,) marks the people who were asked. ``reports`` are theirs, in order, as
-    ``bulk.randomise_many`` returns them.
+    ``asked`` (n,) marks the people who were asked. ``reports`` holds one row for each of them, in
+    their order, in the layout of ``bulk.randomise_many``.
     """
 
     question: Question
@@ -51,7 +51,8 @@ class Some:
     reports: bulk.Reports
 
     def among(self, chosen: npt.NDArray[np.bool_]) -> Some:
-        """Returns the reports of the chosen people alone, who keep their places."""
+        """Returns the reports of the people marked in ``chosen`` (n,). The others count as not
+        asked, so everybody keeps their index."""
         return Some(self.question, self.asked & chosen, self.reports[chosen[self.asked]])
 
     def tally(self) -> Tally:
@@ -59,7 +60,8 @@ class Some:
         return bulk.tally_many(self.question.report_mechanism, self.reports)
 
     def cells(self) -> Iterator[tuple[int, ...] | None]:
-        """Yields for each person the cells that the report counts in, or None if not asked."""
+        """Yields for each person the tally cells that the report counts in, or None for people who
+        were not asked."""
         law, reports = self.question.mechanism.law, iter(self.reports)
         for asked in self.asked.tolist():
             if not asked:
@@ -79,8 +81,8 @@ Block = Mapping[str, Some]
 class Reports:
     """The reports of ``n`` people, in ``blocks``: all that a server sees of these people.
 
-    Each report is random, and says nothing certain about anybody. ``strata`` (n,) are the numbers
-    of their strata, which are not random; 0 in a survey without.
+    Each report is random, and says nothing certain about anybody. ``strata`` (n,) holds the index
+    of each person's stratum, which is not randomised; 0 for all if the survey has none.
     """
 
     survey: Survey
@@ -89,10 +91,11 @@ class Reports:
     strata: npt.NDArray[np.uint8]
 
     def rows(self) -> Iterator[dict[str, Cell]]:
-        """Yields one row for each report, with its cells by the name of the question.
+        """Yields one dict for each person: first the keys of the person's stratum, then the report
+        by the name of the question.
 
-        A cell lists the choices that the report names, or the numbers of the cells that it counts
-        in. It is None if the device was not asked the question. The strata come first, by key.
+        A report is a text that lists the choices it names, or the indices of the tally cells it
+        counts in, separated by "; ". It is None if the device was not asked the question.
         """
         strata_of_survey, strata = self.survey.every_stratum, iter(self.strata.tolist())
         for block in self.blocks:
@@ -135,11 +138,9 @@ def randomise(people: People) -> Reports:
 
 
 def randomise_again(people: People, n: int) -> Iterator[Reports]:
-    """Yields the reports of ``n`` people who answer as ``people`` do, one after the other and
-    again.
-
-    They come some at a time, so that memory stays bounded.
-    """
+    """Yields the reports of ``n`` people in batches, so that memory stays bounded. The people
+    answer as ``people`` do, one after the other, from the start again where there are fewer."""
+    # Few people are repeated to a full block: a batch of each handful would be slow.
     batch = people.repeated(-(-BLOCK // people.n))
     while n > 0:
         some = batch if n >= batch.n else batch.first(n)
@@ -148,10 +149,11 @@ def randomise_again(people: People, n: int) -> Iterator[Reports]:
 
 
 def tally(reports: Reports, *, strata: Stratum | None = None) -> dict[str, Tally]:
-    """Tallies reports, by the name of the question. Estimates need nothing else.
+    """Tallies reports, and returns the tally of each question by its name. Estimates need nothing
+    else.
 
-    ``strata``, such as ``{"site": "north"}``, asks for those of a subgroup. Raises ValueError for a
-    key or value that the survey does not have.
+    ``strata``, such as ``{"site": "north"}``, restricts the tally to a subgroup. Raises ValueError
+    for a key or value that the survey does not have.
 
     >>> from deniably import load_survey, randomise, simulate_people, tally
     >>> survey = load_survey({
@@ -179,7 +181,7 @@ def _chosen(some: Iterable[Block], inside: npt.NDArray[np.bool_]) -> Iterator[Bl
 
 
 def tally_blocks(survey: Survey, some: Iterable[Block]) -> dict[str, Tally]:
-    """Tallies reports that come in blocks, by the name of the question."""
+    """Tallies reports that come in blocks, and returns the tally of each question by its name."""
     by_question: dict[str, list[Tally]] = {question.name: [] for question in survey.questions}
     for block in some:
         for name, tallies in by_question.items():
@@ -188,8 +190,8 @@ def tally_blocks(survey: Survey, some: Iterable[Block]) -> dict[str, Tally]:
 
 
 def simulate(people: People) -> dict[str, Tally]:
-    """Simulates one run, in which everybody's device answers once; returns the tallies, and keeps
-    no reports.
+    """Simulates one run, in which everybody's device answers once. Returns the tally of each
+    question by its name, and keeps no reports.
 
     Raises ValueError if no device picked one of the questions.
     """
@@ -201,17 +203,19 @@ def simulate(people: People) -> dict[str, Tally]:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """What one run of a survey collected: the tally of every question, and the joint counts of
-    questions with ``show_if`` and those that decide."""
+    """What one run of a survey collected. ``tallies`` has the tally of every question by its name;
+    ``together`` has, for each question with ``show_if``, the joint counts of its reports and of the
+    reports to the question that decides whether it is shown."""
 
     tallies: Mapping[str, Tally]
     together: Mapping[str, FollowUpCounts]
 
 
 def simulate_whole(people: People) -> Run:
-    """Simulates one run, in which everybody's device answers once. Raises ValueError as
-    ``simulate`` does."""
+    """Simulates one run, in which everybody's device answers once, and also counts reports jointly
+    for questions with ``show_if``. Raises ValueError if no device picked one of the questions."""
     survey = people.survey
+    # Joint counts need every report at once; without ``show_if`` a tally of each block is enough.
     if not follow_ups(survey):
         return Run(simulate(people), {})
     reports = randomise(people)
@@ -231,8 +235,8 @@ def simulate_whole(people: People) -> Run:
 def simulate_people(survey: Survey, n: int) -> People:
     """Makes up ``n`` people and their true answers.
 
-    The popularity of each choice is drawn once for all people. Numbers have one peak. People come
-    from the strata in turn. Raises ValueError unless n is at least 1.
+    The popularity of each choice is drawn once for all people. Numbers have one peak. People are
+    spread evenly over the strata. Raises ValueError unless n is at least 1.
 
     >>> from deniably import load_survey, simulate_people
     >>> survey = load_survey({

@@ -1,7 +1,7 @@
-"""Runs a survey on people whose true answers are known, and compares estimates with the truth.
+"""Compares estimates with the truth, for people whose true answers are known.
 
-Answers go the way of real answers: encoded, randomised with exactly the law of the device, tallied,
-estimated.
+Answers go the way of real answers: they are encoded, randomised with exactly the law of the device,
+tallied and estimated.
 """
 
 from __future__ import annotations
@@ -31,16 +31,17 @@ from deniably.survey.questions import Question
 from deniably.survey.survey import Survey
 
 Meant = Literal["these respondents", "the population"]
-"""The people that an interval is about."""
+"""Whom an interval is about: the people who reported, or the population they were drawn from."""
 
 
 @dataclass(frozen=True, eq=False)
 class FigureRuns:
-    """One figure of the results beside its true value, in each of several runs.
+    """One figure of the results: its true value, and its estimates in several runs.
 
-    ``predicted`` is the standard error that the design gives for just these people, None if the
-    figure is no mean. ``low .. high`` are 95 % intervals for ``meant``. An estimate is nan in a run
-    whose reports do not determine it. Its interval then spans the whole scale and holds the truth.
+    ``predicted`` is the standard error that the design implies for exactly these people, None if
+    the figure is not a mean. ``low .. high`` are 95 % intervals about ``meant``. An estimate is nan
+    in a run whose reports do not determine it. Its interval then spans the whole scale and contains
+    the truth.
     """
 
     question: str
@@ -53,12 +54,12 @@ class FigureRuns:
 
     @property
     def mean(self) -> float:
-        """The mean estimate of the runs that have one, nan if no run has."""
+        """The mean of the estimates, over the runs that have one; nan if no run has."""
         return _mean(self._determined)
 
     @property
     def unknown(self) -> int:
-        """How many runs did not determine the figure."""
+        """The number of runs whose reports did not determine the figure."""
         return len(self.estimates) - len(self._determined)
 
     @property
@@ -67,30 +68,33 @@ class FigureRuns:
 
     @property
     def rmse(self) -> float:
-        """The root mean squared error about the truth."""
+        """The root mean squared error of the estimates about the true value."""
         return sqrt(_mean((self._determined - self.truth.value) ** 2))
 
     @property
     def clipping(self) -> float:
-        """By how much the question's bounds and steps move the figure.
+        """The clipped truth (numbers outside the question's bounds count as the nearer bound) less
+        the truth.
 
-        That is no matter of chance: it stays however many people report.
+        This is bias, not chance: it stays however many people report.
         """
         return self.truth.asked - self.truth.value
 
     @property
     def noise(self) -> float:
-        """The root mean squared error about the clipped truth."""
+        """The root mean squared error of the estimates about the clipped truth, in which numbers
+        outside the question's bounds count as the nearer bound."""
         return sqrt(_mean((self._determined - self.truth.asked) ** 2))
 
     @property
     def coverage(self) -> float:
-        """The share of the runs whose interval holds the truth."""
+        """The share of the runs whose interval contains the truth."""
         return self._holding(self.truth.value)
 
     @property
     def coverage_asked(self) -> float:
-        """The share of the runs whose interval holds the clipped truth."""
+        """The share of the runs whose interval contains the clipped truth, in which numbers outside
+        the question's bounds count as the nearer bound."""
         return self._holding(self.truth.asked)
 
     def _holding(self, value: float) -> float:
@@ -104,11 +108,13 @@ def _mean(values: Floats) -> float:
 
 
 def compare(people: People, runs: Iterable[Run | Mapping[str, Tally]]) -> list[FigureRuns]:
-    """Compares every figure of the results with its true value.
+    """Compares every figure of the results with its true value, and returns one ``FigureRuns`` a
+    figure.
 
-    ``runs`` have the tallies of all questions, and of whole runs the pairs of reports that tell who
-    was asked a question with ``show_if``. A run without a figure (the mean of a part that nobody
-    reported) is left out for that figure.
+    ``runs`` holds one item for each run: the tallies of all questions by name, or a ``Run``, which
+    also has the joint counts for questions with ``show_if``. A run without a figure (the mean of a
+    part that nobody reported) is left out for that figure. A figure that no run has, or for which
+    nobody has an answer, is left out.
     """
     conditional = follow_ups(people.survey)
     by_question: dict[str, list[Sequence[FigureEstimate | None]]] = {}
@@ -134,8 +140,8 @@ def compare(people: People, runs: Iterable[Run | Mapping[str, Tally]]) -> list[F
 
 
 def estimates(question: Question, tally: Tally) -> list[FigureEstimate | None]:
-    """Returns the figures of a question from the tally of its reports, in the order of
-    ``truths``."""
+    """Returns the estimated figures of a question from the tally of its reports, in the order of
+    ``truths``. None stands for a figure that the tally does not have."""
     return [estimate for group in groups(question) for estimate in group.estimate_figures(tally)]
 
 
@@ -213,6 +219,7 @@ def _predicted(
     """
     if expected is None or expected.standard_error is None or truth.spread is None:
         return None
+    # The expected tally has SO_MANY reports; a standard error shrinks with the root of n.
     asked = answers.n * survey.asked / len(survey.questions)
     population = expected.standard_error**2 * SO_MANY / asked
     return sqrt(max(population - truth.spread / answers.n, 0.0))

@@ -18,18 +18,20 @@ from deniably.simulation.people import Column, QuestionAnswers, blocks
 from deniably.survey.parts import Range
 from deniably.survey.questions import Number, Point, Question, VectorOfNumbers
 
+# Below one person in the largest simulation, and above the rounding of sums of shares.
 _NOBODY = 1e-12
 Int64 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Truth:
-    """The true value of a figure: a share if ``share``, else in the question's unit.
+    """The true value of a figure: a share if ``share`` is true, otherwise a number in the
+    question's unit.
 
-    ``value`` comes from the answers as they are. ``asked`` is the clipped truth, where numbers
-    outside the question's bounds count as the nearer bound. No number of reports can say more.
-    ``outside`` is the share of such answers. ``spread`` is the variance between people of the
-    quantity whose mean is estimated, None if the figure is no mean.
+    ``value`` is computed from the answers as given. ``asked`` is the clipped truth, where numbers
+    outside the question's bounds count as the nearer bound; estimates converge to it. ``outside``
+    is the share of such answers. ``spread`` is the variance between people of the quantity whose
+    mean is estimated, None if the figure is not a mean.
     """
 
     name: str
@@ -41,17 +43,17 @@ class Truth:
 
 
 def truths(answers: QuestionAnswers) -> list[Truth | None]:
-    """Returns the true figures of a question, in the order of ``groups``.
+    """Returns the true figures of a question, in the order of ``estimation.figures.groups``.
 
-    None where nobody has what the figure is about.
+    None stands for a figure about people of whom there are none.
     """
     known = _Known(answers)
     return [truth for group in groups(answers.question) for truth in _of_group(known, group)]
 
 
 def truths_among(answers: QuestionAnswers, follow_up: FollowUp) -> list[Truth]:
-    """Returns the true shares among those who were asked a question with ``show_if``; empty if
-    nobody was."""
+    """Returns the true share of each answer among the people who were asked a question with
+    ``show_if``; an empty list if nobody was."""
     shares = _Known(answers).shares
     asked = 1 - float(shares[follow_up.hidden])
     # Shares are sums of floats: nobody can be 1e-17 of the people.
@@ -66,9 +68,10 @@ def truths_among(answers: QuestionAnswers, follow_up: FollowUp) -> list[Truth]:
 
 
 def shares(answers: QuestionAnswers) -> Floats:
-    """Returns the share of people who give each answer or tick each option, clipped; shape (k,).
+    """Returns the share of people who give each answer or tick each option, shape (k,). Numbers
+    outside the question's bounds count as the nearer bound.
 
-    For questions with one answer a person; several numbers have none.
+    Only for questions with one mechanism input a person: a vector of numbers has no such shares.
     """
     return _Known(answers).shares
 
@@ -92,12 +95,13 @@ class _Known:
 
     @cached_property
     def shares(self) -> Floats:
-        """The share of people who give each answer, or tick each option."""
+        """The share of people who give each answer, or tick each option, shape (k,)."""
         return self._counts / self.answers.n
 
     @cached_property
     def within(self) -> Floats:
-        """The shares without the people off a map, whom ``shares`` counts at its edge."""
+        """The shares, shape (k,), without the people off the map, whom ``shares`` counts at the
+        map's edge."""
         if not isinstance(self.answers.question, Point):
             return self.shares
         return self._counts_within / self.answers.n

@@ -1,5 +1,5 @@
-"""The experiments: one module each, with one function of the same name.
+"""Contains the experiments: one module for each, with one function of the same name.
 
-``catalogue`` registers them. Each computes an exact law from the shipped code, and beside it draws
-people who answer through the same code.
+``lab.catalogue`` registers them. Each computes an exact result with the shipped code, and beside it
+simulates people who answer through the same code.
 """

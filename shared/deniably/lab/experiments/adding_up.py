@@ -1,4 +1,5 @@
-"""L6: what many answers of one person give away together, and a formula that is false."""
+"""Experiment L6: how much many answers of one person give away together (composition), and a
+formula that is false."""
 
 from __future__ import annotations
 
@@ -37,12 +38,12 @@ from deniably.survey.privacy import Privacy, to_decimal_text
 from deniably.survey.survey import Survey
 
 MOST = 10_000
-"""Answers of one person."""
-_POINTS = 16
+"""The largest number of answers of one person."""
+_POINTS = 16  # numbers of answers, besides 1, at which the lines of the picture have a point
 _PEOPLE, _REPORTS = 400, 400_000  # who are drawn
 _OF_A_SURVEY = 150  # answers of one person, if it is made again and again
 _DEVIATIONS = 4
-"""The standard deviations, to either side of the mean loss, that the second picture shows."""
+"""How many standard deviations on either side of the mean privacy loss the second picture shows."""
 
 DeltaInput = Annotated[
     Exact,
@@ -56,9 +57,10 @@ AnswersInput = Annotated[int, Whole(minimum=1, maximum=MOST, help="Answers of on
 
 
 def textbook(k: int, epsilon: float, delta: float) -> float:
-    """Returns 2 epsilon sqrt(2 k ln(1 / delta)), as lecture notes have it. It is no theorem: the
-    one that it shortens (Dwork and Roth 2014, theorem 3.20) has k epsilon (e**epsilon - 1) added,
-    which may be left out only where epsilon is small for so many answers."""
+    """Returns 2 epsilon sqrt(2 k ln(1 / delta)), the epsilon of k answers according to lecture
+    notes. This is not a theorem: the one it shortens (Dwork and Roth 2014, theorem 3.20) also has
+    the term k epsilon (e**epsilon - 1), which can be left out only if epsilon is small for that
+    number of answers."""
     return 2 * epsilon * sqrt(2 * k * log(1 / delta))
 
 
@@ -88,21 +90,26 @@ def adding_up(
     seed: SeedInput = 1,
     survey: Survey | None = None,
 ) -> ExperimentFindings:
-    """Shows the epsilon of ``k`` answers together, of ``epsilon`` each: the sum, the exact one for
-    ``delta``, zCDP, a closed form, and a formula of lecture notes, red where it promises too much.
+    """Shows the epsilon of ``k`` answers together, each of ``epsilon``: the sum, the exact value
+    for ``delta``, zCDP, a closed form, and a formula from lecture notes, drawn red where it
+    promises too much.
 
-    Give a ``survey`` instead for the epsilon of its own questions, answered again and again.
+    If a ``survey`` is given, the experiment shows the epsilon of its questions, answered again and
+    again.
     """
     if survey is not None:
         return _of_survey(survey)
     privacy, left = as_privacy(epsilon), float(Fraction(delta))
     each = privacy.ln
+    # Halving finds it because the formula, once it is below the exact value, stays below.
     first = _first(lambda n: textbook(n, each, left) < _exact(n, each, left), k)
     shown = {1 + (k - 1) * place // _POINTS for place in range(_POINTS + 1)}
+    # Both sides of the point from which the formula is false.
     shown |= {uses for uses in (first, first and first - 1) if uses}
     rows: list[dict[str, Cell]] = []
     for n in sorted(shown):
         rows += _row(n, each, left, is_false=first is not None and n >= first)
+    # The last five rows are those of k answers, one for each figure.
     mine = {str(row["what"]): row for row in rows[-5:]}
     claimed = textbook(k, each, left)
     facts = _facts(k, each, left, first)
@@ -192,6 +199,7 @@ def _drawn(
     seen = _people(k, privacy, seed)
     first, weights = binomial_window(k, 1 / (1 + exp(epsilon)))
     positive = k - 2.0 * (first + np.arange(len(weights), dtype=np.float64))
+    # Each report adds +epsilon to the loss if it is the true answer, -epsilon otherwise.
     losses: Floats = epsilon * positive
     mean, reach = k * rho_of_pure(epsilon), _DEVIATIONS * _deviation(k, epsilon)
     near = np.abs(losses - mean) <= reach + epsilon
@@ -209,6 +217,7 @@ def _drawn(
             }
         )
     failing = kairouz_delta(k, epsilon, claimed)
+    # For the standard error of the mean below: E[X**2] - E[X]**2.
     square = float(weights @ _failing(losses, claimed) ** 2)
     drawn_rows: list[dict[str, Cell]] = [
         {
@@ -232,10 +241,12 @@ def _drawn(
 def _people(k: int, privacy: Privacy, seed: int) -> Floats:
     """The loss of k reports to each of some people, all to the same answer."""
     mechanism = warner(2, privacy)
+    # Fewer people where each makes many reports, so that the work stays the same.
     people = max(20, min(_PEOPLE, _REPORTS // k))
     draws = Draws(seed, "adding up", k)
     with draws.bulk():
         reports = randomise_many(mechanism, np.zeros(people * k, dtype=np.int64))
+    # Reports to two choices are bits; bit 0 is the first choice, which is the true answer.
     kept = (reports[:, 0] & 1).reshape(people, k).sum(axis=1, dtype=np.int64)
     true, other = (mechanism.law.probability(answer, (0,)) for answer in (0, 1))
     return np.asarray((2.0 * kept - k) * log(true / other))
@@ -257,6 +268,7 @@ def _deviation(k: int, epsilon: float) -> float:
 
 def _of_survey(survey: Survey) -> ExperimentFindings:
     mechanisms = [
+        # Devices keep the memo, so waves together reveal no more than it does.
         mechanism.memo if isinstance(mechanism, Memoised) else mechanism
         for mechanism in (question.mechanism for question in survey.questions)
     ]

@@ -1,4 +1,5 @@
-"""L7: what chance hides once and not often, and how a memo keeps it hidden."""
+"""Experiment L7: asking a person again and again averages the noise out, and a memoised answer
+prevents that."""
 
 from __future__ import annotations
 
@@ -29,11 +30,13 @@ from deniably.survey.privacy import Privacy
 from deniably.survey.questions import Question
 
 COUNTS = 500
-"""Noisy counts of the same people that a curator publishes."""
+"""The number of noisy counts of the same people that a curator publishes."""
+# Numbers of waves, and of counts, about evenly spaced on a logarithmic axis.
 _AFTER = (1, 2, 3, 5, 7, 10, 14, 20, 31, 50, 80, 120)
 _MEANS = (1, 2, 5, 10, 20, 50, 100, 200, COUNTS)
 _PEOPLE, _REPORTS = 300, 10_000  # who are drawn
-_Z = 1.96
+_Z = 1.96  # the 97.5 % quantile of the normal distribution
+# An irrational epsilon, such as 3/2 of ln 3, is rounded down to twelve decimals.
 _PLACES = 10**12
 
 ProtectionInput = Annotated[
@@ -61,6 +64,7 @@ def _of_question(question: Question) -> dict[str, Any] | None:
     """Questions with two answers whose reports are these two answers, too."""
     law = question.report_mechanism.law
     two = isinstance(law.domain, One) and law.domain.k == law.cell_count == 2 and law.exact
+    # The mechanism with its memo, if it has one: that is what waves are made with.
     return {"mechanism": question.mechanism} if two else None
 
 
@@ -85,11 +89,12 @@ def asked_again(
     seed: SeedInput = 1,
     mechanism: Family | Memoised[Any] | None = None,
 ) -> ExperimentFindings:
-    """Shows how often the best guess at one person's answer is right after so many reports.
+    """Shows how often the best guess at one person's answer is right after 1 to ``waves`` reports.
 
-    With fresh chance in each of ``waves``, with a memo whose reports together keep ``history``
-    times the epsilon, and where a device sends the report that it has made. Both answers are
-    thought equally likely before. Give a ``mechanism`` of two answers instead of the epsilon.
+    There are three ways to report: with fresh noise in each wave; from a memoised (randomised once)
+    answer, with all reports together limited to ``history`` times the epsilon; and by sending the
+    first report again. Both answers are equally likely beforehand. A ``mechanism`` with two answers
+    can be given instead of the epsilon.
     """
     once, memo = _mechanisms(mechanism, as_privacy(epsilon), Fraction(history))
     after = [wave for wave in _AFTER if wave < waves] + [waves]
@@ -216,6 +221,7 @@ def _rows(
     what: str, law: _Reports, mechanism: Any, after: Sequence[int], seed: int
 ) -> list[dict[str, Cell]]:
     """The exact law, beside people who answer so often, half of them with either answer."""
+    # Half of the people have either answer, as the reader thinks beforehand.
     half = max(20, min(_PEOPLE, _REPORTS // after[-1])) // 2
     draws = Draws(seed, what)
     sent = [_sent(mechanism, answer, after[-1], draws) for answer in (0, 1) for _ in range(half)]
@@ -226,6 +232,7 @@ def _rows(
         for person, reports in enumerate(sent):
             both = chances[reports[:waves].count((0,))]
             mine, other = both if person < half else both[::-1]
+            # A tie is decided by a coin.
             points += 1.0 if mine > other else 0.5 if mine == other else 0.0
         rows.append(
             _row(what, waves, right)

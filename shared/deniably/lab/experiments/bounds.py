@@ -1,4 +1,4 @@
-"""L8: how wide a range of numbers to ask for: clipping against noise."""
+"""Experiment L8: how wide a range of numbers to ask for, which trades clipping against noise."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from deniably.results.drawing.rounding import NARROW, number
 from deniably.survey.questions import Number, Question
 
 _STEPS = 1000
-"""Steps of the range, whatever its maximum."""
+"""The number of steps of the range, for any maximum."""
 _PLACES, _DRAWN_EVERY = 17, 4
 _SURVEYS, _FEWEST_SURVEYS, _MOST_REPORTS = 20, 4, 50_000
 
@@ -87,13 +87,13 @@ def bounds(
     values: npt.ArrayLike | None = None,
     question: Question | None = None,
 ) -> ExperimentFindings:
-    """Shows how far a mean is off where numbers above a maximum count as the maximum.
+    """Shows how far the mean is off if numbers above a maximum count as the maximum.
 
-    That pulls the mean down. A larger maximum needs more noise, which is as wide as the range.
-    Numbers are lognormal, as incomes are, with ``mu`` and ``spread``, or those of ``values``. With
-    a survey's ``question`` about a number nothing is known of the answers, and only noise is shown.
+    Clipping lowers the mean; a larger maximum needs more noise, which grows with the range. Numbers
+    are lognormal, like incomes, with parameters ``mu`` and ``spread``, or those of ``values``. With
+    a survey's ``question`` about a number, only noise is shown, since its answers are not known.
 
-    Raises ValueError where ``values`` are empty or some are not numbers from 0.
+    Raises ValueError if ``values`` are empty or contain anything but numbers from 0.
     """
     if question is not None:
         return _of_survey(question, n)
@@ -101,6 +101,7 @@ def bounds(
     if values is not None:
         numbers = _Table(np.asarray(values, dtype=np.float64))
     level = as_privacy(epsilon)
+    # The mechanism sees positions on a grid, so one question serves every maximum.
     clipping = _Clipping(numbers, example_question(type="number", minimum=0, maximum=_STEPS, step=1,
                                         **stated(level)), n)  # fmt: skip
     central = LaplaceNoise(level.ln).noise(1 / n).deviation
@@ -186,6 +187,7 @@ class _LogNormal:
 
     @property
     def ends(self) -> tuple[float, float]:
+        # 3.5 standard deviations above the median: about 1 in 4,000 are beyond.
         return exp(self.mu), exp(self.mu + 3.5 * self.s)
 
     def _away(self, bound: float) -> float:
@@ -196,6 +198,8 @@ class _LogNormal:
 
     def lost(self, bound: float) -> float:
         away = self._away(bound)
+        # The mean of (X - bound)_+ for a lognormal X, as in the formula of Black and Scholes
+        # (1973).
         return self.mean * float(special.ndtr(self.s - away)) - bound * self.beyond(bound)
 
     def below(self, ends: Floats) -> Floats:
@@ -249,7 +253,8 @@ def _best(numbers: _Numbers, noise: float) -> float:
     the share above M: that falls as M rises.
     """
     return smallest(
-        lambda bound: noise**2 * bound >= numbers.lost(bound) * numbers.beyond(bound), numbers.mean
+        lambda bound: noise**2 * bound >= numbers.lost(bound) * numbers.beyond(bound),
+        numbers.mean,
     )
 
 
@@ -303,6 +308,7 @@ class _Clipping:
     def _estimate(self, bound: float, draws: Draws) -> float:
         # As a form does with what is too large.
         clipped = np.minimum(self.numbers.draw(draws, self.people), bound)
+        # Rounded to the nearest step, halves upwards.
         places = np.floor(clipped * (_STEPS / bound) + 0.5).astype(np.int64)
         tally = draws.tally(self.mechanism, Counter(places.tolist()))
         return float(tally.counts @ self.scores) / self.people * bound / _STEPS
@@ -311,6 +317,7 @@ class _Clipping:
 def _places(numbers: _Numbers, more: Sequence[float]) -> list[float]:
     """Maxima with even ratios that hold all the others."""
     low, high = min(*numbers.ends, *more), max(*numbers.ends, *more)
+    # Even ratios, for a logarithmic axis.
     even = np.geomspace(low, high, _PLACES).tolist()
     return sorted({*even[1:-1], low, high, *more})
 

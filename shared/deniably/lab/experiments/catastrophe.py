@@ -1,4 +1,4 @@
-"""L11: what a delta may hide, and what an audit sees of it."""
+"""Experiment L11: what a delta can hide, and how an audit finds it."""
 
 from __future__ import annotations
 
@@ -45,13 +45,14 @@ SIZES: tuple[tuple[Fraction, Tone], ...] = (
     (Fraction(1, 1000), "mark"),
     (Fraction(1, 10_000), "mute"),
 )
-"""Catastrophes whose audits are shown, with the tone of their line."""
-NOISES = 100_000
+"""The probabilities of a catastrophe for which audits are shown, each with the tone of its line."""
+NOISES = 100_000  # values of Gaussian noise that are drawn
 _STEPS, _OF_EPSILON = 24, 8
-_SEEN_OFTEN = 30
+_SEEN_OFTEN = 30  # expected draws; rarer losses would scatter too much to be compared
+# From 100 to 1,000,000, five in each power of ten.
 _TRIALS = tuple(round(10 ** (2 + step / 5)) for step in range(21))
 _LEAST = 1e-15
-"""Chances below it are not drawn."""
+"""Probabilities below this are not drawn."""
 
 DeltaInput = Annotated[
     Exact,
@@ -97,12 +98,13 @@ def catastrophe(
     seed: SeedInput = 1,
     mechanism: Randomiser[Law] | None = None,
 ) -> ExperimentFindings:
-    """Shows how Gaussian noise breaks a promise of ``epsilon`` and ``delta``, and how a catastrophe
-    does.
+    """Shows how Gaussian noise that keeps (``epsilon``, ``delta``) can exceed epsilon, and how a
+    catastrophe of the same delta does.
 
-    The catastrophe is planted in randomised response with the ``claim``: with probability ``size``
-    it reports the true answer as it is. The shipped audit walks its code, and counts ``trials``
-    reports of each answer. Give the ``mechanism`` of a question with two answers to plant it there.
+    The catastrophe is planted in randomised response that claims ``claim``: with probability
+    ``size`` it reports the true answer as it is. The shipped audit enumerates all paths of its
+    code, and also counts ``trials`` reports for each answer. A ``mechanism`` of a question with two
+    answers can be given, to plant the catastrophe there.
     """
     promise, claimed, planted = as_privacy(epsilon), as_privacy(claim), Fraction(size)
     failing = Fraction(delta)
@@ -129,6 +131,7 @@ def catastrophe(
     ]  # fmt: skip
     rows = [*losses, walk, *counted, *certified, *needed]
 
+    # At one and a half times epsilon.
     beyond = losses[_OF_EPSILON + _OF_EPSILON // 2]
     answer = (
         f"Gaussian noise of epsilon {privacy_text(promise)} and delta {to_decimal_text(failing)}"
@@ -201,6 +204,7 @@ def _loss(
 def _certified(size: Fraction, trials: int, claim: float) -> dict[str, Cell]:
     """What so many reports of each answer prove where the catastrophe comes as often as expected,
     and never for the other answer."""
+    # The other answer never makes the plain report: the best case for the audit.
     proved = lower_bound(int(size * trials), 0, trials, 0.0, ALPHA)
     return {"what": "certified", "size": float(size), "trials": trials, "epsilon": proved,
             "claim": claim}  # fmt: skip
@@ -217,6 +221,7 @@ def _counted(
     """The audit by counting of the same code where its coins are out of reach."""
     planted = _Planted(mechanism, size)
 
+    # The audit cannot replay what it does not hand the coins to, so it can only count.
     def without_coins(answer: Hashable) -> Hashable:
         return planted(answer, draws.coins)
 

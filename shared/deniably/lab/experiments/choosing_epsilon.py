@@ -1,4 +1,4 @@
-"""L10: what an epsilon means, in four ways at once, beside those that others took."""
+"""Experiment L10: what an epsilon means, in four ways, beside the epsilons that others use."""
 
 from __future__ import annotations
 
@@ -31,13 +31,14 @@ from deniably.survey.privacy import to_decimal_text
 from deniably.survey.survey import Survey
 
 PEOPLE = 1000
-"""People of each answer: they report, and those who report “yes” are counted."""
+"""The number of simulated people for each answer; those who report "yes" are counted."""
 _PRIORS = (0, 1, 2, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 98, 99, 100)
 _TONES: dict[str, Tone] = {"local": "mark", "central": "mute", "yours": "second"}
 
 
 def _cases(survey: Survey) -> Iterator[Case]:
     """The survey, at the epsilon of its least protected answer, beside that of a whole report."""
+    # A belief has no bound where the promise can fail.
     exact = [question for question in survey.questions if not question.report_mechanism.loss.delta]
     levels = [promised(question.claim) for question in exact]
     within = [level for level in levels if EPSILON.minimum <= level.ln <= EPSILON.maximum]
@@ -68,12 +69,12 @@ def choosing_epsilon(
     seed: SeedInput = 1,
     register: Sequence[tuple[str, float]] = (),
 ) -> ExperimentFindings:
-    """Shows an epsilon as people out of a hundred, as what a report tells, as respondents, and
-    beside others.
+    """Shows what an epsilon means: as people out of a hundred, as what a report reveals, as the
+    number of respondents it needs, and beside other deployments.
 
-    All are for randomised response to a question with two answers. ``margin`` is that of a share.
-    ``register`` are more epsilons to compare with, each with its name: those of a survey, or of
-    other surveys on the same server.
+    All are for randomised response to a question with two answers. ``prior`` is how likely the
+    answer was thought beforehand, ``margin`` the wanted half-width for a share. ``register`` has
+    more epsilons to compare with, each as (name, epsilon).
     """
     level = as_privacy(epsilon)
     mechanism = example_question(type="yes_no", **stated(level)).report_mechanism
@@ -154,6 +155,7 @@ def _others(ours: Sequence[tuple[str, str, float, str]]) -> list[dict[str, Cell]
     for name, unit, epsilon, source in ours:
         rows.append({"what": "deployment", "who": name, "epsilon": epsilon, "unit": unit,
                      "model": "yours", "source": source})  # fmt: skip
+    # By name too, so that equal epsilons have one order on every machine.
     return sorted(rows, key=lambda row: (value(row, "epsilon"), str(row["who"])))
 
 

@@ -1,4 +1,4 @@
-"""L1: why nobody can tell, and how the truth is recovered all the same."""
+"""Experiment L1: why a report proves nothing, and how many reports still show the truth."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ from deniably.survey.questions import Question
 
 PEOPLE = 100
 _NAME = 9
-"""Characters of an answer's label in a picture, where two of them share a line of a phone."""
+"""The largest number of characters of an answer's label in a picture, so that two of them share a
+line of a phone."""
 
 _COIN = partial(Real, minimum=Fraction(1, 100), maximum=Fraction(99, 100), percent=True)
 TruthInput = Annotated[Exact, _COIN(help="How often the first coin says: answer with the truth.")]
@@ -76,11 +77,12 @@ def coins(
     mechanism: Randomiser[Law] | None = None,
     labels: tuple[str, str] = ("yes", "no"),
 ) -> ExperimentFindings:
-    """Shows 100 people who answer with two coins: what they report, and what the reports still
-    tell.
+    """Shows 100 people who answer with two coins: what they report, and the share that the reports
+    recover.
 
-    ``share`` of them, in whole people, would say yes. Give the ``mechanism`` of a question with two
-    answers and its ``labels`` instead of the coins.
+    ``share`` of them, rounded to whole people, would say yes. ``truth`` is the probability that the
+    first coin asks for the truth, ``yes`` that the second coin says yes. The ``mechanism`` of a
+    question with two answers, and its ``labels``, can be given instead of the coins.
     """
     if mechanism is None:
         coin_shares = {"truth": str(truth), "yes": str(yes)}
@@ -101,9 +103,12 @@ def coins(
         for report in (0, 1)
     ]
     counts = [sent[0][report,] + sent[1][report,] for report in (0, 1)]
+    # The standard error for exactly these people: only the coins vary, so the variances of both
+    # groups add up.
     error = sqrt(sum(having[answer] * float(chance[answer][0] * chance[answer][1])
                      for answer in (0, 1))) / PEOPLE  # fmt: skip
     expected = Fraction(sum(having[answer] * chance[answer][0] for answer in (0, 1))) / PEOPLE
+    # The estimate is (observed share - q) / (p - q), so its error is that of the share over p - q.
     apart = chance[0][0] - chance[1][0]
     observed = _figure("observed", expected, counts[0] / PEOPLE, error)
     recovered = _figure(
@@ -180,6 +185,7 @@ def _pictures(
         if across:
             up = value(row, "exact") / across
             words = f"{_hundred(row)}\nreport “{names[report]}”"
+            # Reports that are the truth are drawn darker.
             parts.append(area(row, says, across, up, "exact", words, tone, 50 if kept else 80))
         groups.append(group(row, says, "people", tone, filled=kept))
     of_all = [row for row in rows if row["what"] in ("observed", "recovered")]

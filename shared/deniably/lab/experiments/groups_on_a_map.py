@@ -1,4 +1,5 @@
-"""L13: three groups on a map, found by a curator in rounds, by one on a grid, and from reports."""
+"""Experiment L13: finding three groups on a map, by a curator's noisy k-means, by a curator's noisy
+grid counts, and from local reports."""
 
 from __future__ import annotations
 
@@ -31,10 +32,12 @@ from deniably.survey.questions import Point, Question
 GROUPS = 3
 _CENTRES = np.array([[-0.5, -0.5], [0.5, -0.3], [0.0, 0.5]])
 _DEVIATION = 0.12
-"""The groups, in the square from −1 to 1; each axis is spread by this deviation."""
+"""The groups are on the square from −1 to 1; people are spread around the centres with this
+standard deviation along each axis."""
 _RUNS = 9
-"""Surveys that are drawn: the answer has the median of their results, and the picture the first."""
-_SHOWN = 90
+"""The number of simulated surveys. The answer states the median of their results; the picture shows
+the first."""
+_SHOWN = 90  # people in the picture
 
 NONE, IN_PROCESS = "without protection", "curator, in rounds"
 GRID, REPORTS = "curator, on the grid", "from reports"
@@ -75,12 +78,13 @@ def groups_on_a_map(
     seed: SeedInput = 1,
     question: Question | None = None,
 ) -> ExperimentFindings:
-    """Shows how far ``n`` people are from the nearest of three centres, which are found in four
-    ways.
+    """Shows the mean squared distance of ``n`` people from the nearest of three centres, which are
+    found in four ways.
 
-    A curator in rounds adds noise to every round of k-means; on the grid, to the number of people
-    in each area, once; reports name areas, without a curator. ``question`` is that of a survey for
-    a place on a map, whose areas and epsilon are used instead.
+    A curator adds noise to every round of k-means, or once to the number of people in each area of
+    a ``grid``; local reports name areas, without a curator; and k-means runs without protection.
+    ``question`` can be a survey's question about a place on a map, whose areas and epsilon are then
+    used.
     """
     privacy = as_privacy(epsilon)
     asking = question or example_question(type="point", grid=grid, parts=_PARTS, **_stated(privacy))
@@ -165,6 +169,7 @@ class _Run:
         self.published: list[Published] = counted_on_a_grid(self.cells, grid**2, epsilon)
         self.noisy = np.array([float(count.draw(draws)[0]) for count in self.published]) / n
         self.estimated = np.asarray(estimate(self.tally, self.mechanism.law).raw)
+        # Areas stand for their middles, weighted by estimates that are projected to valid shares.
         middles = _middles(grid)
         self.centres = {
             NONE: k_means(self.places, np.ones(n), GROUPS),
@@ -185,6 +190,7 @@ class _Run:
         fullest: list[int] = np.argsort(-self.counts, kind="stable")[: 2 * GROUPS].tolist()
         for cell in fullest:
             having = int(self.counts[cell])
+            # The variance of the count of reports that name the area, for exactly these people.
             noise = having * p * (1 - p) + (n - having) * q * (1 - q)
             for way, drawn, error in (
                 (GRID, self.noisy[cell], self.published[cell].noise.deviation / n),

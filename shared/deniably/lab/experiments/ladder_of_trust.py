@@ -1,4 +1,5 @@
-"""L9: what it costs to trust nobody, in people by whom a published count is off."""
+"""Experiment L9: the price of trusting nobody, as the number of people by which a published count
+is off."""
 
 from __future__ import annotations
 
@@ -45,14 +46,14 @@ from deniably.results.drawing.rounding import number
 from deniably.survey.privacy import to_decimal_text
 from deniably.survey.questions import OfChoices, Question
 
-CURATORS_DRAWS = 1000
+CURATORS_DRAWS = 1000  # noisy counts, as many as in the introduction below
 _RAW = 10
-"""Counts of a curator that are shown one by one."""
+"""The number of a curator's noisy counts that are shown one by one."""
 _SURVEYS, _FEWEST_SURVEYS, _MOST_REPORTS = 60, 4, 200_000
 
 _TOLD, _TOLD_AT = 35.29, (0.1, Fraction(1, 10_000))
-"""The mean distance of the 1,000 draws of a widespread introduction, with the textbook's formula
-at this epsilon and delta."""
+"""The mean distance of the 1,000 draws that a widespread introduction reports, for the textbook's
+formula at this epsilon and delta."""
 
 _FAILING = partial(Real, minimum=Fraction(1, 10**9), maximum=Fraction(1, 10))
 PeopleInput = Annotated[int, Whole(minimum=2, maximum=100_000, help="How many people answer.")]
@@ -97,10 +98,10 @@ def ladder_of_trust(
 ) -> ExperimentFindings:
     """Shows how far a published count is from the true one, with a curator and without.
 
-    ``share`` of ``n`` people, in whole people, have the answer. ``epsilon`` and ``delta`` are the
-    curator's. ``hidden`` is the delta for the count of all reports, seen without the reports. The
-    reports are those of two fair coins, or of a survey's ``question``: then the count is that of
-    its first choice.
+    ``share`` of ``n`` people, rounded to whole people, have the answer. ``epsilon`` and ``delta``
+    are the curator's. ``hidden`` is the delta of the shuffle model: for somebody who sees the count
+    of all reports, but no report. Reports are made with two fair coins, or by a survey's
+    ``question``; then the count is that of its first choice.
     """
     curator, own = as_privacy(epsilon), question is not None
     failing, hiding = Fraction(delta), float(Fraction(hidden))
@@ -196,6 +197,7 @@ class _Reports:
         low, high = self.score.low, self.score.high
         first, ours = _binomial(having, (1 - low) / (high - low))
         other, theirs = _binomial(n - having, -low / (high - low))
+        # The sum of two independent binomials.
         chances = np.convolve(ours, theirs)
         naming = first + other + np.arange(chances.size)
         return naming * high + (n - naming) * low, chances
@@ -213,6 +215,8 @@ class _Reports:
         unordered = shuffled_epsilon(Clones.of(AnswerPair(self.loss)), n, delta)
         law = self.mechanism.law
         binary = isinstance(law, Supporting) and law.binary
+        # For randomised response the count has an exact bound; others take that of unordered
+        # reports.
         count = binary_epsilon(n, self.loss, delta) if binary else unordered
         yield _known("who sees the reports' count", count, delta)
         yield _known("who sees the reports in no order", unordered, delta)

@@ -1,4 +1,5 @@
-"""L5: which noise for how many numbers, with a curator and without one."""
+"""Experiment L5: whether Laplace or Gaussian noise is smaller, by the number of statistics, with
+and without a curator."""
 
 from __future__ import annotations
 
@@ -40,9 +41,9 @@ from deniably.survey.questions import VectorOfNumbers
 from deniably.survey.survey import Survey
 
 STEPS = 20
-"""Steps of the grid of one number, whose noise is drawn."""
+"""The number of steps of the grid on which the noise of one number is drawn."""
 POSITIONS = 11
-"""Places of each of several numbers: from 0 to 10."""
+"""The number of positions of each of several numbers: from 0 to 10."""
 _DRAWN, _BINS, _REACH = 20_000, 25, 2.5  # of the densities; the reach in deviations
 _COUNTS = 1000  # noisy numbers whose deviation is drawn
 _MANY, _SHOWN = 64, 7  # numbers without a curator
@@ -102,10 +103,10 @@ def laplace_or_gauss(
     reports: float = 1.0,
 ) -> ExperimentFindings:
     """Compares Laplace and Gaussian noise: their densities, the error of up to ``d`` numbers that a
-    curator publishes, and the margins of as many means from ``n`` reports without a curator.
+    curator publishes, and the margins of that many means from ``n`` local reports.
 
-    All numbers are on the scale from 0 to 1. Give the ``question`` of a survey for the margins of
-    its own numbers.
+    All numbers are on a scale from 0 to 1. If the ``question`` of a survey is given, the margins
+    are those of its own numbers; ``reports`` is the share of respondents who report it.
     """
     at, left = as_privacy(epsilon).ln, float(Fraction(delta))
     promises: dict[str, Calibrated] = {
@@ -191,6 +192,7 @@ def _crossing(laplace: Calibrated, gauss: Calibrated) -> int:
     def narrower(numbers: int) -> bool:
         return gauss.noise(1.0, numbers).deviation <= laplace.noise(1.0, numbers).deviation
 
+    # The first power of two that is enough, then halving.
     high = 1
     while not narrower(high):
         high *= 2
@@ -216,6 +218,7 @@ def _deviations(
                 "exact": noise.deviation,
             }
             if name in _LOOKS and numbers in (1, crossing, d):
+                # The noise has mean 0, so its mean square is its variance.
                 square = float((noise.draw(draws, _COUNTS) ** 2).mean())
                 row |= {"drawn": sqrt(square), "standard_error": _error(noise)}
             rows.append(row)
@@ -267,6 +270,7 @@ def _densities(privacy: Privacy, delta: Fraction, seed: int) -> list[dict[str, C
     }  # fmt: skip
     law = gauss.law
     assert isinstance(law, Noise)
+    # An odd number of steps makes bins symmetric about 0.
     half = max(1, round(_REACH * sqrt(law.variance) / _BINS))  # of a bin, in steps
     wide = 2 * half + 1
     middles = [wide * place for place in range(-(_BINS // 2), _BINS // 2 + 1)]

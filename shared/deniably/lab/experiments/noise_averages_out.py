@@ -1,4 +1,4 @@
-"""L3: how many people it takes until the noise has averaged out."""
+"""Experiment L3: how many people are needed until the noise averages out."""
 
 from __future__ import annotations
 
@@ -26,15 +26,17 @@ from deniably.results.drawing.rounding import number
 from deniably.survey.questions import Question
 
 DRAWS = 20
-"""Surveys that are drawn for each number of people, fewer where these are many."""
+"""The largest number of simulated surveys for each number of people; fewer where there are many
+people."""
 _OF_A_QUESTION = 5
-"""Surveys for a question of any type: its estimates take longer."""
-_MOST_REPORTS = 100_000
-_FAIR = Fraction(3)
+"""The largest number of simulated surveys for a survey's question, whose estimates take longer."""
+_MOST_REPORTS = 100_000  # simulated for one number of people
+_FAIR = Fraction(3)  # the odds of two fair coins
 _TOLD = {10: 20.0, 100: 1.0, 100_000: 0.22}
-"""The errors, in points, of the single draws of a widespread introduction to two fair coins."""
+"""{people: the error, in percentage points, of a single simulation in a widespread introduction to
+two fair coins}."""
 _SHARES = ("low", "high", "drawn")
-"""The columns of shares, as far as they may lie beyond 0 and 1."""
+"""The columns with shares that may lie outside 0 to 1."""
 _Z = NormalDist().inv_cdf(0.975)
 
 PeopleInput = Annotated[
@@ -52,6 +54,7 @@ def _of_question(question: Question) -> dict[str, Any] | None:
     """Questions whose first figure has one score, and which everybody reports."""
     law = question.report_mechanism.law
     figure = groups(question)[0].figures[0]
+    # Where devices sample, the number of reports would be random, too.
     if law.sampled_fraction < 1 or not isinstance(law.domain, One | Ticks):
         return None
     if not isinstance(figure, Share | Average):
@@ -83,10 +86,12 @@ def noise_averages_out(
     seed: SeedInput = 1,
     question: Question | None = None,
 ) -> ExperimentFindings:
-    """Shows the funnel: estimates of a share from ``n`` people, of whom ``share`` would say yes.
+    """Shows a funnel: the estimates of a share from different numbers ``n`` of people, of whom the
+    share ``share`` would say yes.
 
-    Give a survey's ``question`` instead of the coins; then it is its first figure: the share of its
-    first choice, or the mean, with people at either end of the range.
+    A survey's ``question`` can be given instead of the coins ``truth`` and ``yes``. The figure is
+    then its first: the share of its first choice, or the mean, with people at either end of the
+    range.
     """
     maximum = DRAWS if question is None else _OF_A_QUESTION
     question = question or example_question(
@@ -110,7 +115,8 @@ def noise_averages_out(
 
 @dataclass(frozen=True)
 class FunnelWords:
-    """The words of a funnel, each of at most 38 characters but the title."""
+    """The labels of a funnel's picture in one language. Each but the title has at most 38
+    characters."""
 
     title: str = "The noise averages out: a funnel"
     band: str = "95 of 100 surveys, exact error"
@@ -130,11 +136,11 @@ def funnel(
     *,
     whole: bool = False,
 ) -> Picture:
-    """Returns the picture of the experiment's ``rows``; ``whole`` shows the shares that there are,
-    from 0 to 1, and holds back at these ends what estimates say beyond them.
+    """Returns the picture of the ``rows`` of ``noise_averages_out``. ``whole`` shows the axis from
+    0 to 1, and moves estimates outside to its ends.
 
-    ``seen`` puts the estimate of a real survey into it: a row with ``n`` and ``estimate``, and rows
-    with ``n`` and ``end`` for the ends of its interval, all as parts of 1.
+    ``seen`` adds the estimate of a real survey: a row with ``n`` and ``estimate``, and a row with
+    ``n`` and ``end`` for each end of its interval, all as fractions of the range.
     """
     if whole:
         rows = [{name: _held_back(name, cell) for name, cell in row.items()} for row in rows]
@@ -208,9 +214,11 @@ def _noise(score: Score, answers: tuple[int, int], k: int) -> tuple[float, float
 def _rows(
     figure: _Figure, people: int, share: Fraction, draws: Draws, maximum: int
 ) -> list[dict[str, Cell]]:
+    # Whole people: the truth is their share, which may differ from the one that was asked for.
     having = round(people * share)
     truth, (yes, no) = having / people, figure.noise
     error = sqrt(having * yes + (people - having) * no) / people
+    # The work stays about the same for any number of people.
     times = max(1, min(maximum, _MOST_REPORTS // people))
     seen = [figure.estimate(draws, having, people) for _ in range(times)]
     off = sqrt(sum((estimate - truth) ** 2 for estimate in seen) / times)
@@ -220,6 +228,7 @@ def _rows(
         "truth": truth,
         "exact": error,
         "drawn": off,
+        # A standard deviation from so many normal values has the relative error 1 / sqrt(2 times).
         "standard_error": error / sqrt(2 * times),
         "low": truth - _Z * error,
         "high": truth + _Z * error,

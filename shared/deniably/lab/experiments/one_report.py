@@ -1,4 +1,5 @@
-"""L2: what a single report tells about its sender, whatever else is known of them."""
+"""Experiment L2: what a single report reveals about its sender, whatever else is known about
+them."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ from deniably.results.drawing.rounding import NARROW, hundred
 from deniably.survey.questions import Question
 
 PEOPLE = 2000
-"""People of each prior: they draw reports, and those who sent the telling one are counted."""
+"""The number of simulated people for each prior; those who sent the most revealing report are
+counted."""
 _PRIORS = (0, 1, 2, 3, 5, 7, 10, 15, 20, 25, 30, 40, 50, 60, 70, 75, 80, 85, 90, 95, 98, 99, 100)
 _DRAWN = (10, 30, 50, 70, 90)
 
@@ -72,11 +74,11 @@ def one_report(
     seed: SeedInput = 1,
     mechanism: Randomiser[Law] | None = None,
 ) -> ExperimentFindings:
-    """Shows what one report teaches somebody who thought, with probability ``prior``, that the
-    answer is yes.
+    """Shows what one report tells somebody who thought, with probability ``prior``, that the answer
+    is yes.
 
-    The two answers are those that reports tell apart best. ``epsilon`` is that of randomised
-    response; give a ``mechanism`` instead.
+    The two answers are those that reports distinguish best. ``epsilon`` is that of randomised
+    response; another ``mechanism`` can be given instead.
     """
     mechanism = mechanism or warner(2, as_privacy(epsilon))
     odds = mechanism.loss.odds_bound
@@ -116,10 +118,12 @@ def one_report(
 
 
 def ratios(law: Law, odds: Fraction) -> tuple[Fraction, Fraction]:
-    """Returns the least and the largest P(report | x) / P(report | y) of all reports, for the two
-    answers (x, y) of a law for which it is largest: ``odds``."""
+    """Returns the smallest and the largest likelihood ratio P(report | x) / P(report | y) of any
+    report, for the two answers (x, y) of a law for which the largest one is largest. That one is
+    ``odds``, which the caller knows."""
     if isinstance(law, Several):
         parts = [ratios(part, _odds_of(part)) for part in law.parts]
+        # The worst report samples the parts with the lowest ratios.
         lowest = sorted(low for low, _ in parts)[: law.s]
         return prod(lowest, start=Fraction(1)), odds
     first, second = law.extremes
@@ -157,6 +161,7 @@ def _odds_of(law: Finite | Any) -> Fraction:
             law.probability(first, (output,)) / law.probability(second, (output,))
             for output in range(law.outputs)
         )
+    # The report at the low end speaks most for the lower answer.
     end = (-law.reach,) if not isinstance(law, Finite) else (0,)
     return Fraction(law.probability(first, end) / law.probability(second, end))
 
@@ -172,8 +177,8 @@ def _row(report: str, prior: Fraction, ratio: Fraction, odds: Fraction) -> dict[
 
 
 def after(prior: Fraction, ratio: Fraction) -> Fraction:
-    """Returns by Bayes how likely an answer is after a report that is ``ratio`` times as likely
-    with it."""
+    """Returns the posterior probability of an answer by Bayes' rule, after a report that is
+    ``ratio`` times as likely with this answer as with the other."""
     return prior * ratio / (prior * ratio + 1 - prior)
 
 

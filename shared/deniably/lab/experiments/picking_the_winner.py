@@ -1,4 +1,5 @@
-"""L12: whether the leader is the leader, and why a price is chosen and not made noisy."""
+"""Experiment L12: whether the choice that leads in the results really leads, and why a price is
+selected by the exponential mechanism rather than made noisy."""
 
 from __future__ import annotations
 
@@ -32,10 +33,10 @@ from deniably.survey.questions import Question
 
 _MOST_CANDIDATES = 8
 _SAMPLES, _MOST_REPORTS = 100, 40_000
-"""Samples of people that are drawn, fewer where these are many."""
+"""The largest number of simulated samples, and of simulated reports, for one number of people."""
 
 PAID, HIGHEST, BIDDERS = 3.01, 5.0, 100
-"""What everybody would pay at most, the highest price thought of, and how many people there are."""
+"""The most that everybody would pay, the highest price considered, and the number of people."""
 _PRICES = np.arange(1, round(100 * HIGHEST) + 1) / 100
 _SALES = 400
 
@@ -99,11 +100,12 @@ def picking_the_winner(
     seed: SeedInput = 1,
     mechanism: Randomiser[Law] | None = None,
 ) -> ExperimentFindings:
-    """Shows how often the choice with the largest share is found: by direct questions, by a curator
-    and from reports.
+    """Shows how often the choice with the largest share is found: by asking directly, by a curator,
+    and from local reports.
 
-    The curator chooses by the exponential mechanism, the reports are of k-ary randomised response
-    at the same epsilon, or of a question's ``mechanism``. Ties are broken at random.
+    ``n`` are the numbers of people, ``k`` is the number of choices. The curator selects by the
+    exponential mechanism; reports are made by k-ary randomised response at the same epsilon, or by
+    a question's ``mechanism``. Ties are broken at random.
     """
     own = mechanism is not None
     privacy = as_privacy(epsilon)
@@ -178,14 +180,18 @@ def _rows(
     """Each way with so many people: its exact law, and samples that are drawn."""
     law = mechanism.law
     assert isinstance(law, Supporting)
+    # How often reports name each choice: q plus its share times p - q.
     seen = [float(law.q) + share * float(law.p - law.q) for share in shares]
     exact = {
         _DIRECT: most_named(people, shares),
+        # Counts move by one up and one down when a person changes, so they are not monotone:
+        # epsilon / 2.
         _CURATOR: chosen(people, shares, epsilon / 2),
         _LOCAL: most_named(people, seen),
     }
     draws = Draws(seed, "winner", people)
     times = max(1, min(_SAMPLES, _MOST_REPORTS // people))
+    # Without the last end, which rounding may leave below 1.
     ends = np.cumsum(shares)[:-1]
     answers = np.searchsorted(ends, draws.uniform(times * people)).astype(np.int64)
     samples = answers.reshape(times, people)
@@ -224,6 +230,7 @@ def _estimated(
 
 def _leads(counts: npt.NDArray[Any]) -> float:
     """1 where the first is largest; of several that are, each as likely as the others."""
+    # Estimates that are equal may differ by rounding.
     leaders = np.flatnonzero(counts >= counts.max() - 1e-9)
     return 1 / len(leaders) if 0 in leaders else 0.0
 

@@ -1,4 +1,5 @@
-"""L4: how many people more it takes than asking directly, or than a trusted curator."""
+"""Experiment L4: how many more people are needed than with direct questions, or with a trusted
+curator."""
 
 from __future__ import annotations
 
@@ -39,10 +40,11 @@ from deniably.survey.survey import Survey
 
 EPSILONS = (0.2, 0.5, 1.0, 2.0, 3.0, 5.0)
 SURVEYS = 100
-"""Surveys that are drawn at an epsilon: they scatter as widely as so many people leave unknown."""
-_OF_EACH = AS_DEVICES + 1
+"""The number of simulated surveys at an epsilon. The scatter of their estimates gives the number of
+people needed."""
+_OF_EACH = AS_DEVICES + 1  # people of a survey: the fewest that the fast samplers draw
 _DRAWN = (0.2,)
-"""Where surveys are drawn, besides the epsilon that is asked for."""
+"""Epsilons at which surveys are simulated, besides the one that is asked for."""
 
 MarginInput = Annotated[
     Exact,
@@ -110,10 +112,12 @@ def price_of_privacy(
     own: Goal | None = None,
     described: str = "",
 ) -> ExperimentFindings:
-    """Shows how many people a margin takes at each epsilon, as the planner counts them.
+    """Shows how many people are needed for a ``margin`` (half-width of the interval) at each
+    epsilon, as the planner computes them.
 
-    A ``share`` is that of one of ``k`` choices, a ``mean`` is of ``k`` places; both for the worst
-    spread of answers. Give the ``goal`` of a question instead, and its ``own`` as it is asked.
+    A ``share`` is that of one of ``k`` choices, a ``mean`` is on a scale of ``k`` positions; both
+    are for the worst spread of answers. The planner's ``goal`` of a survey's question can be given
+    instead, with its ``own`` goal at the mechanism it has, ``described`` in words.
     """
     wanted, at = float(Fraction(margin)), as_privacy(epsilon).ln
     ways = _ways(kind, k) if goal is None else [_Way("this question", goal, "mark")]
@@ -268,7 +272,9 @@ def _drawn(k: int, epsilon: float, people: float, seed: int) -> Mapping[str, Cel
         square += (float(unbiased(reports, law)[0]) - share) ** 2
     mean_square = square / SURVEYS * _OF_EACH
     return {
+        # The number needed is proportional to the variance of a report, which is measured here.
         "drawn": people * mean_square / score.at(share),
+        # A variance from so many normal values has the relative error sqrt(2 / SURVEYS).
         "standard_error": people * sqrt(2 / SURVEYS),
     }
 

@@ -1,4 +1,5 @@
-"""L14: a curator's median that is published with little noise, if it passes a test."""
+"""Experiment L14: a curator's median that is published with little noise if the data pass a
+test."""
 
 from __future__ import annotations
 
@@ -28,9 +29,11 @@ from deniably.survey.questions import Number, Question
 
 _RANGE = 100
 _MIDDLE, _DEVIATION = 0.4, 0.1
-"""The people: as parts of the range, spread as evenly as so many people of a normal law can be."""
+"""The median and standard deviation of the people's numbers, as fractions of the range. The numbers
+are evenly spaced quantiles of a normal distribution."""
 _TESTS, _FEWEST = 200, 4
-"""Tests that are drawn at a distance, where so many are expected to pass, and to fail."""
+"""The number of simulated tests at a distance; they are drawn only if at least the second number
+are expected to pass, and to fail."""
 
 FailingInput = Annotated[
     Exact,
@@ -92,12 +95,14 @@ def propose_test_release(
     seed: SeedInput = 1,
     question: Question | None = None,
 ) -> ExperimentFindings:
-    """Shows how often a curator's test passes, by the number of people it takes to make a table
-    unstable.
+    """Shows how often propose-test-release publishes a median, by the table's distance: the number
+    of people who must change their answers until one person could move the median by more than
+    ``proposed``.
 
-    The median of ``n`` people of a bell-shaped law, in a range of 100 or of a survey's
-    ``question``, is released with noise for the ``proposed`` part of the range. Reports of the
-    same people, at the epsilon of test and release together, are beside it.
+    The median of ``n`` people with normally distributed numbers, in a range of 100 or that of a
+    survey's ``question``, is published with noise for the ``proposed`` fraction of the range. The
+    error of local reports from the same people, at the epsilon of test and release together, is
+    shown beside it.
     """
     privacy, failing = as_privacy(epsilon), Fraction(delta)
     proposal = Proposal(privacy.ln, float(failing))
@@ -119,6 +124,7 @@ def propose_test_release(
     published = Published(median(values, low, high), little)
     people = of_values([0.0, 2 * proposal.threshold])
     passing = [_passing(proposal, people.high * step / 25, published, draws) for step in range(26)]
+    # At the threshold, symmetric noise passes half of the time.
     middle = _passing(proposal, proposal.threshold)
     here: dict[str, Cell] = _passing(proposal, distance) | {
         "what": "these people", "total": both, "delta": float(failing),

@@ -1,4 +1,5 @@
-"""L15: what is known of a slice of the people, and what is learned of a household."""
+"""Experiment L15: how precise results are for a subgroup, and how much a household with one answer
+gives away."""
 
 from __future__ import annotations
 
@@ -26,13 +27,13 @@ from deniably.results.drawing.rounding import NARROW, hundred, number, with_unit
 from deniably.survey.survey import Survey
 
 PARTS = tuple(Fraction(1, part) for part in (1, 2, 5, 10, 20, 50))
-"""The slices as parts of everybody: men, a region, an age in a region."""
+"""The subgroups as fractions of everybody: such as men, a region, an age in a region."""
 _TENTH = Fraction(1, 10)
 _SURVEYS = 40
-"""Surveys that are drawn of a slice, fewer where it is large."""
+"""The largest number of simulated surveys of a subgroup; fewer where it is large."""
 _FEWEST, _MOST_REPORTS = 20, 8000
-"""The number of households of either answer is such that this many are expected to send the telling
-reports; none where that takes more reports."""
+"""The number of households that are expected to send the most revealing reports, for either answer,
+and the largest number of reports simulated for that."""
 
 PeopleInput = Annotated[int, Whole(minimum=100, maximum=1_000_000, help="How many people answer.")]
 HouseholdInput = Annotated[
@@ -72,11 +73,11 @@ def slices_and_households(
     mechanism: Randomiser[Law] | None = None,
     goal: Goal | None = None,
 ) -> ExperimentFindings:
-    """Shows the margin for a part of ``n`` people, and the odds of an answer that several people
-    share.
+    """Shows the margin for subgroups of ``n`` people, and the odds of an answer that all people of
+    a ``household`` share.
 
     Margins are the planner's, for the worst spread of answers. ``epsilon`` is that of randomised
-    response; give the ``mechanism`` of a question and its ``goal`` instead.
+    response; the ``mechanism`` of a question and its ``goal`` can be given instead.
     """
     draws = Draws(seed, "slices")
     coins = warner(2, as_privacy(epsilon)) if mechanism is None else None
@@ -162,6 +163,7 @@ def _drawn_slice(
     margin = value(row, "exact")
     return {
         "drawn": margin * sqrt(square / times) / error,
+        # A standard deviation from so many normal values has the relative error 1 / sqrt(2 times).
         "standard_error": margin / sqrt(2 * times),
     }
 
@@ -169,6 +171,7 @@ def _drawn_slice(
 def _home(people: int, mechanism: Randomiser[Law]) -> dict[str, Cell]:
     """What the reports of so many people with one answer say of it at most."""
     _, greatest = ratios(mechanism.law, mechanism.loss.odds_bound)
+    # Reports are independent given the answer, so their likelihood ratios multiply.
     odds = greatest**people
     return {
         "what": "household",
@@ -190,6 +193,7 @@ def _drawn_homes(
     counts = [_naming(draws.reports(mechanism, [answer] * size * homes), size)
               for answer in (0, 1)]  # fmt: skip
     held = value(row, "exact")
+    # By the delta method: relative variances of two independent counts add up.
     few = sum((1 - chance) / (chance * homes) for chance in likely)
     return {
         "drawn": counts[0] / sum(counts),

@@ -1,7 +1,8 @@
-"""L16: statements that one reads of differential privacy, each judged by a number that is computed.
+"""Experiment L16: statements about differential privacy from the literature, each judged by a
+computed number.
 
-Nothing is answered from a list: a statement has what it says and a function that finds what is so,
-with the code that ships, and the verdict compares the two.
+No verdict is stored: each statement has a stated number and a function that computes the true one
+with the shipped code, and the verdict compares the two.
 """
 
 from __future__ import annotations
@@ -44,11 +45,11 @@ _PEOPLE = 1000
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement of a text to check: ``said`` is its number, ``found`` computes the true one,
-    ``holds`` compares them.
+    """A statement to check: ``said`` is the number it states, ``found()`` computes the true number,
+    and ``holds(true, stated)`` compares them.
 
-    ``name`` is a few words for the picture, ``because`` the reason, ``see`` an experiment that
-    shows it.
+    ``name`` is a few words for the picture, ``because()`` the reason, and ``see`` the name of an
+    experiment that shows it.
     """
 
     name: str
@@ -57,12 +58,13 @@ class Statement:
     found: Callable[[], float]
     because: Callable[[], str]
     see: str
+    # Numbers in texts have two or three digits.
     holds: Callable[[float, float], bool] = lambda exact, stated: isclose(
         exact, stated, rel_tol=5e-3
     )
 
     def judged(self, number: int) -> dict[str, Cell]:
-        """Returns the row of the statement, with its verdict."""
+        """Returns the statement as a row with its number, both values and the verdict."""
         exact = self.found()
         return {
             "what": "statement",
@@ -92,7 +94,8 @@ class Statement:
     ],
 )  # fmt: skip
 def true_or_false() -> ExperimentFindings:
-    """Lists thirteen statements and five questions, with the right answers."""
+    """Lists thirteen statements and five questions on differential privacy, with the right
+    answers."""
     rows = [statement.judged(number) for number, statement in enumerate(STATEMENTS, 1)]
     kinds = {
         verdict: sum(row["verdict"] == verdict for row in rows) for verdict in ("true", "false")
@@ -170,6 +173,8 @@ def _delta_of_sets() -> float:
 def _gauss_beyond_epsilon() -> float:
     """How likely the least Gaussian noise for (1, 0.00001) loses more than 1."""
     noise = GaussNoise(1, _DELTA).noise(1)
+    # The privacy loss at noise x is (x + 1/2) / sigma**2 for tables that are 1 apart; it is above 1
+    # from this x on.
     return noise.beyond(noise.scale**2 - 0.5)
 
 
@@ -177,6 +182,8 @@ def _drawn_again() -> float:
     """The loss of a count with Laplace noise that is drawn again while the sum is below 0."""
     noise = LaplaceNoise(1).noise(1)
     at = np.linspace(0, 20, 2001)
+    # Drawing again divides the density by the probability of a sum above 0, which depends on the
+    # true count.
     here, there = (noise.density(at - true) / noise.beyond(-true) for true in (0.0, 1.0))
     return float(np.abs(np.log(here / there)).max())
 
@@ -322,7 +329,7 @@ STATEMENTS = (
         lambda exact, stated: exact <= stated,
     ),
 )
-"""Statements that one reads, and some that are right, in the order of the page."""
+"""The statements, false ones and true ones, in the order of the page."""
 
 
 # --- five questions -----------------------------------------------------------------------------

@@ -1,4 +1,5 @@
-"""Axes of drawings: where a value lies, in per cent of the width, and the ticks."""
+"""Computes axes: where a value lies, in per cent of the width, and which values have a labelled
+tick mark."""
 
 from __future__ import annotations
 
@@ -12,17 +13,18 @@ from deniably.results.drawing.row import Row
 _SHARES = (
     (0.1, 0.02), (0.2, 0.05), (0.3, 0.1), (0.4, 0.1), (0.5, 0.1), (0.6, 0.2), (0.8, 0.2), (1, 0.25)
 )  # fmt: skip
-"""Ends of an axis for shares, and the distance of its ticks."""
+"""(end of an axis for shares, distance of its tick marks)."""
 _MOST_STEPS, _FIVE, _SHORT = 6, 5, 4
-"""Steps between ticks, and characters of the longest tick; of longer ones, fewer fit a phone."""
+"""The numbers of steps between tick marks on an axis of short and on one of other labels, and the
+most characters of a short label: longer ones would touch on a phone."""
 
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis from ``low`` to ``high`` with its ticks, each a value and its text.
+    """An axis from ``low`` to ``high``. Each of ``ticks`` is a value and its label.
 
-    ``zero`` is the value whose gridline is drawn dark, None without one. Where ``log`` is true, as
-    far apart as two values are their ratio is; all values are above 0 then.
+    ``zero`` is the value whose gridline is drawn dark, None without one. Where ``log`` is true,
+    equal ratios are equally far apart, and all values are above 0.
     """
 
     low: float
@@ -32,8 +34,8 @@ class Axis:
     log: bool = False
 
     def at(self, value: float) -> float:
-        """Returns the place of a value, from 0 at the left to 100 at the right. Values beyond an
-        end are drawn at that end."""
+        """Returns the position of a value, in per cent of the width, from 0 at the left to 100 at
+        the right. A value beyond an end is drawn at that end."""
         low, high = self._place(self.low), self._place(self.high)
         within = min(max(value, self.low), self.high)
         return 100 * (self._place(within) - low) / (high - low)
@@ -49,7 +51,8 @@ _LONGEST = 16
 
 
 def of_shares(rows: Iterable[Row]) -> Axis:
-    """An axis for the shares of a card: from 0 to the first end beyond all drawn intervals."""
+    """Returns an axis for shares from 0 to 1: it begins at 0 and ends at the first of some round
+    ends that no drawn interval exceeds."""
     largest = max((row.interval[1] for row in rows if row.drawn), default=1.0)
     # Interval ends are sums of floats: 0.1 + 0.2 must still fit an axis that ends at 0.3.
     end, step = next((pair for pair in _SHARES if largest <= pair[0] + 1e-9), _SHARES[-1])
@@ -58,18 +61,21 @@ def of_shares(rows: Iterable[Row]) -> Axis:
 
 
 def of_numbers(low: float, high: float, unit: str = "", *, first: str = "", last: str = "") -> Axis:
-    """The axis of a mean, evenly stepped over the whole range, with both ends labelled.
+    """Returns the axis of a mean, with equal steps over the whole range from ``low`` to ``high``
+    and both ends labelled.
 
-    It ends where the range does, or at round numbers around it where no round step divides it.
-    ``unit`` follows the last number. ``first`` and ``last`` are words at the ends, as in
-    "1 disagree".
+    The axis ends at these two, or at round numbers around them where no round step divides the
+    range. ``unit`` follows the last number. ``first`` and ``last`` are words at the ends, as in "1
+    disagree".
     """
     longest = max(len(number(low)) + len(first), len(number(high)) + len(last or unit))
     limit = _MOST_STEPS if longest <= _SHORT else _SHORT
+    # Words at the ends belong to the ends of a scale, so its axis must end exactly there.
     values = _even(low, high, limit, exact=bool(first or last))
     texts = [plain(value, values[1] - values[0]) for value in values]
     texts[0] = f"{texts[0]} {_cut(first)}" if first else texts[0]
     texts[-1] = f"{texts[-1]} {_cut(last)}" if last else with_unit(texts[-1], unit)
+    # Positions are needed to see which labels would touch, so labels are dropped afterwards.
     axis = Axis(values[0], values[-1], tuple(zip(values, texts, strict=True)))
     return replace(axis, ticks=tuple(_apart(axis)))
 
@@ -85,6 +91,7 @@ def _even(low: float, high: float, limit: int, *, exact: bool) -> list[float]:
     elif exact:
         steps = range(math.ceil(length / limit), round(length) + 1)
     else:
+        # Round steps are 1, 2, 2.5, 4 or 5 times a power of ten.
         unit = 10.0 ** math.floor(math.log10(length / limit))
         sizes = (unit * factor for factor in (1, 2, 2.5, 4, 5, 10))
         steps = (size for size in sizes if size * limit >= length - 1e-9)
@@ -121,9 +128,11 @@ def _cut(words: str) -> str:
 
 
 def of_differences(rows: Iterable[Row]) -> Axis:
-    """An axis for differences of shares in points, with nought on it and dark."""
+    """Returns an axis for differences of shares, in percentage points, that always includes 0, with
+    a dark line at 0."""
     ends = [end for row in rows if row.drawn for end in row.interval]
     low, high = min([*ends, 0.0]), max([*ends, 0.0])
+    # Equal ends at 0 would give no step.
     step = _step(max(high - low, 0.02), _SHORT)
     # Without the 1e-9 a multiple that is rounded down would move the axis by a whole step.
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
@@ -134,10 +143,11 @@ def of_differences(rows: Iterable[Row]) -> Axis:
 
 
 def of_values(values: Iterable[float], unit: str = "") -> Axis:
-    """An axis from a round number at or below all values to one at or above them; ``unit``
-    follows the last number."""
+    """Returns an axis from a round number at or below all values to one at or above them; ``unit``
+    follows the last number. Raises ValueError if there are no values."""
     least, largest = _ends(values)
     step = _step(largest - least, _FIVE)
+    # Rounding must not add a step where a value is a multiple already.
     first, last = math.floor(least / step + 1e-9), math.ceil(largest / step - 1e-9)
     ticks = [(step * k, plain(step * k, step)) for k in range(first, last + 1)]
     ticks[-1] = (ticks[-1][0], with_unit(ticks[-1][1], unit))
@@ -146,10 +156,10 @@ def of_values(values: Iterable[float], unit: str = "") -> Axis:
 
 
 def upright(low: float, high: float, unit: str = "", *, first: str = "", last: str = "") -> Axis:
-    """The axis of a mean that runs upwards: evenly stepped, with every tick labelled.
+    """Returns the axis of a mean that runs upwards, with equal steps and every tick labelled.
 
-    It ends at round numbers around the range. That of a scale, whose ends have the words ``first``
-    and ``last``, ends at these, which are whole numbers.
+    The axis ends at round numbers around the range. The axis of a scale, whose ends have the words
+    ``first`` and ``last``, ends at ``low`` and ``high``, which must be whole numbers.
     """
     if not (first or last):
         return of_values((low, high), unit)
@@ -166,24 +176,27 @@ def upright(low: float, high: float, unit: str = "", *, first: str = "", last: s
 
 
 def of_parts(values: Iterable[float]) -> Axis:
-    """An axis for shares from 0 to 1, or for other numbers that are read as per cents."""
+    """Returns an axis whose labels are per cents, for ``values`` that are shares from 0 to 1 or
+    other proportions (1 is 100 %). The axis spans all values."""
     hundred = of_values(100 * value for value in values)
     ticks = tuple((at / 100, f"{text}{NARROW}%") for at, text in hundred.ticks)
     return Axis(hundred.low / 100, hundred.high / 100, ticks, hundred.zero)
 
 
 def of_ratios(values: Iterable[float], unit: str = "") -> Axis:
-    """An axis on which equal ratios are equally far apart, for values above 0.
+    """Returns a logarithmic axis, on which equal ratios are equally far apart.
 
-    Raises ValueError unless they are.
+    Raises ValueError unless all values are above 0.
     """
     least, largest = _ends(values)
     if least <= 0:
         raise ValueError(f"{least:g} has no place on an axis of ratios; values are above 0")
     low, high = math.floor(math.log10(least) + 1e-9), math.ceil(math.log10(largest) - 1e-9)
     stride = max(1, math.ceil((high - low) / (_MOST_STEPS if high <= _LONG else _FEW)))
+    # Beyond two powers of ten, labels at 2 and 5 would crowd the axis.
     few = high - low > 2 or high > _LONG
     inner = (1,) if few else (1, 2, 5)
+    # The axis ends at such marks too, so it need not span whole powers of ten.
     round_ = [part * 10.0**k for k in range(low, high + 1) for part in inner]
     first = max(tick for tick in round_ if tick <= least * (1 + 1e-9))
     last = min(tick for tick in round_ if tick >= largest * (1 - 1e-9))
@@ -212,7 +225,8 @@ def _step(length: float, limit: int) -> float:
 
 
 def plain(value: float, step: float = 1.0) -> str:
-    """A number with as many decimals as it has itself; ``step`` says what is no digit of it."""
+    """Returns the text of a number with only the decimals it needs, at most six. Digits below a
+    millionth of ``step`` are taken as rounding errors."""
     decimals = next(
         (d for d in range(7) if math.isclose(value, round(value, d), abs_tol=step / 1e6)), 6
     )

@@ -1,7 +1,7 @@
-"""The colours of drawings that have to stand alone: those of the pages' tokens in the light.
+"""Names the colours of pictures that are files: those of the web pages' light theme.
 
-On a page, classes of the same elements take the tokens themselves. ``tests/house/test_tokens.py``
-holds the two together.
+On a page, CSS classes of the same elements use the pages' own variables.
+``tests/house/test_tokens.py`` holds the two together.
 """
 
 from __future__ import annotations
@@ -19,5 +19,6 @@ MUTE: Final = "#66736e"
 WARN: Final = "#9a2b10"
 
 Tone = Literal["mark", "second", "mute", "warn"]
-"""What a mark is: the thing itself, the other one, one that stands back, one that is false."""
+"""The role of a mark, which decides its colour: the figure itself, a second one, one in the
+background, or a false one."""
 TONES: dict[Tone, LiteralString] = {"mark": MARK, "second": SECOND, "mute": MUTE, "warn": WARN}

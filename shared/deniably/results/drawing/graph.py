@@ -1,9 +1,10 @@
-"""Draws lines, bands and dots over two axes, bars on one, and people one by one.
+"""Draws graphs (lines, bands and dots over two axes), horizontal bars, people one by one, and
+mosaics.
 
-As in a strip, places across are per cents of the width and words keep their size, so that a phone
-shows the same picture as a wide page. Lines and bands lie in a box of their own that is stretched.
-The same drawing is a file that stands alone: elements have the tokens' classes and, as presentation
-attributes, the tokens' colours in the light.
+As in ``strip``, horizontal positions are per cents of the width and words keep their size, so that
+a phone shows the same picture as a wide page. Lines and bands lie in a nested box that is
+stretched. The same drawing is also a file that stands alone: its elements have the pages' CSS
+classes and, as presentation attributes, the colours of the light theme.
 """
 
 from __future__ import annotations
@@ -19,29 +20,29 @@ from deniably.results.drawing.letters import wrap
 from deniably.results.drawing.paper_figure import Svg
 
 FILE_WIDTH = 640
-"""Pixels of a drawing that stands alone."""
+"""The width in pixels of a drawing that is a file of its own."""
 LEFT, RIGHT = 15.0, 96.0
-"""Per cent of the width between which values lie; words of the upward axis stand at the left, and
-values begin farther right where these are long."""
+"""Per cent of the width between which values lie. Labels of the vertical axis stand at the left;
+where they are long, values begin farther right."""
 _BARS = 92.0
 """Per cent of the width that the longest bar has."""
 STRETCHED = 1000
-"""Units of either side of the box in which lines and bands lie."""
+"""Units of each side of the nested box in which lines and bands lie."""
 LONGEST = 38
-"""Characters of a label that a phone shows on one line."""
+"""The largest number of characters of a label that a phone shows on one line."""
 
 _LINE, _TALL, _BELOW = 20, 240, 44  # pixels
 _BAR, _BAR_ROW = 14, 44
 _BESIDE = 32  # characters of a label and its value that fit side by side on a phone
 _EDGE = 12
-"""Around a drawing that stands alone."""
-_PERSON, _OF_A_ROW = 22, 10
-_OPACITY = {95: 0.14, 80: 0.24, 50: 0.45}
+"""Pixels of margin around a drawing that is a file of its own."""
+_PERSON, _OF_A_ROW = 22, 10  # pixels of a person, and people in a row: 220 pixels fit every phone
+_OPACITY = {95: 0.14, 80: 0.24, 50: 0.45}  # by confidence; bands lie on one another
 _CHARACTERS = 44  # of the whole width of a phone
 _LEFTMOST, _RIGHTMOST, _INDENT, _NOTHING = Html("0"), Html("100%"), Html(' dx="6"'), Html()
 
 Columns = tuple[str, ...]
-"""The columns of the rows that the numbers of a point were taken from."""
+"""The columns of a table of results from which the numbers of a point were taken."""
 
 
 # --- what is drawn ----------------------------------------------------------------------------
@@ -49,7 +50,7 @@ Columns = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Line:
-    """Straight lines from point to point (x, y)."""
+    """Straight lines that join ``points`` (x, y) in their order."""
 
     label: str
     points: tuple[tuple[float, float], ...]
@@ -60,7 +61,8 @@ class Line:
 
 @dataclass(frozen=True)
 class Band:
-    """The area between two lines: points (x, low, high). ``level`` is 95, 80 or 50 per cent."""
+    """The area between two lines: ``points`` are (x, low, high). ``level`` is the confidence, 95,
+    80 or 50 per cent, and decides the opacity."""
 
     label: str
     points: tuple[tuple[float, float, float], ...]
@@ -71,7 +73,8 @@ class Band:
 
 @dataclass(frozen=True)
 class Dots:
-    """A dot at each point (x, y); open where it is less sure."""
+    """A dot at each of ``points`` (x, y); ``open`` dots (circles) mark values that are less
+    certain."""
 
     label: str
     points: tuple[tuple[float, float], ...]
@@ -85,7 +88,8 @@ GraphLayer = Line | Band | Dots
 
 @dataclass(frozen=True)
 class Graph:
-    """Layers over two axes, each with its words; those drawn first lie below."""
+    """A graph: layers over two axes, each with a label. The first layers lie below the later
+    ones."""
 
     across: Axis
     across_label: str
@@ -96,9 +100,10 @@ class Graph:
 
 @dataclass(frozen=True)
 class Bar:
-    """A horizontal bar from the low end of the axis to ``value``, with its words above.
+    """A horizontal bar from the low end of the axis to ``value``, with its label and ``text``
+    above.
 
-    ``ends`` draws a line over it, from one value to another, and ``dot`` a dot.
+    ``ends`` draws a line over the bar, from one value to another, and ``dot`` a dot.
     """
 
     label: str
@@ -112,7 +117,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Bars:
-    """Bars on one axis."""
+    """Horizontal bars on one axis."""
 
     across: Axis
     across_label: str
@@ -121,7 +126,7 @@ class Bars:
 
 @dataclass(frozen=True)
 class CrowdGroup:
-    """People who look alike; ``filled`` and ``tone`` tell them from others."""
+    """``count`` people who are drawn alike; ``filled`` and ``tone`` tell them from other groups."""
 
     label: str
     count: int
@@ -132,15 +137,16 @@ class CrowdGroup:
 
 @dataclass(frozen=True)
 class Crowd:
-    """Everybody one by one, group after group, ten in a row."""
+    """A drawing of people one by one, group after group, ten in a row."""
 
     groups: Sequence[CrowdGroup]
 
 
 @dataclass(frozen=True)
 class MosaicTile:
-    """A part of everybody: ``across`` of them have the first thing in common, and of these the
-    part ``up`` the second. the lines of ``text`` stand in it where they fit."""
+    """One tile of a mosaic: a rectangle whose column has the width ``across`` (a share of
+    everybody) and whose height is ``up`` (a share of that column). The lines of ``text`` stand in
+    it where they fit."""
 
     label: str
     across: float
@@ -153,10 +159,11 @@ class MosaicTile:
 
 @dataclass(frozen=True)
 class Mosaic:
-    """A square of area 1, cut upright by the first thing and then across by the second.
+    """A square of area 1, cut into columns by one variable, and each column into tiles by a second
+    one. The area of a tile is its probability.
 
-    ``areas`` come column by column, from below. The area of each is its probability. ``columns``
-    are the words above the columns, one each.
+    ``areas`` come column by column, from below. ``columns`` are the labels above the columns, one
+    each.
     """
 
     areas: Sequence[MosaicTile]
@@ -167,7 +174,8 @@ Drawing = Graph | Bars | Crowd | Mosaic
 
 
 def inline(drawing: Drawing, title: str, about: str) -> Html:
-    """The drawing as part of a page; ``about`` says its numbers in words."""
+    """Returns the drawing as SVG for a page. ``title`` is its name for screen readers, and
+    ``about`` states its numbers in words."""
     height, parts = _parts(drawing)
     return Html.filled(
         '<svg class="plot graph" height="{height}" font-size="13" role="img" aria-label="{title}">'
@@ -178,7 +186,8 @@ def inline(drawing: Drawing, title: str, about: str) -> Html:
 
 
 def file(drawing: Drawing, title: str, about: str) -> Svg:
-    """The drawing as a file that needs nothing else."""
+    """Returns the drawing as an SVG file that needs nothing else, with ``title`` above; ``about``
+    states its numbers in words."""
     height, parts = _parts(drawing)
     room = FILE_WIDTH - 2 * _EDGE
     look = Html.filled(' font-size="15" font-weight="bold" fill="{ink}"', ink=Html(INK))
@@ -217,7 +226,7 @@ def _parts(drawing: Drawing) -> tuple[int, list[Html]]:
 
 
 def height(graph: Graph, value: float) -> float:
-    """Pixels from the top of the drawing down to a value of the upward axis."""
+    """Returns how many pixels below the top of the drawing a value of the vertical axis lies."""
     return _y(graph.up, value, _top(graph))
 
 
@@ -262,6 +271,7 @@ def _layer(layer: GraphLayer, graph: Graph, top: float) -> Html:
             for x, y in layer.points
         )  # fmt: skip
         return _group(_dot_look(layer.tone, layer.open), Html.joined("", dots))
+    # A nested box with stretched units: a polyline cannot mix per cents across and pixels down.
     left = _left(graph)
     return Html.filled(
         '<svg x="{left:g}%" y="{top}" width="{across:g}%" height="{tall}"'
@@ -284,10 +294,12 @@ def _stretched(layer: Line | Band, graph: Graph) -> Html:
 
     if isinstance(layer, Line):
         return Html.filled(
+            # The box is stretched: a stroke that scales would be thicker across than along.
             '<polyline points="{points}" {look} vector-effect="non-scaling-stroke"/>',
             points=Html.joined(" ", (place(x, y) for x, y in layer.points)),
             look=_line_look(layer),
         )  # fmt: skip
+    # Along the upper line, and back along the lower one.
     there = [place(x, high) for x, _, high in layer.points]
     back = [place(x, low) for x, low, _ in reversed(layer.points)]
     return Html.filled(
@@ -383,6 +395,7 @@ def _areas(areas: Mosaic) -> tuple[int, list[Html]]:
     column = 0
     for area in areas.areas:
         x = Html.filled("{x:.2f}%", x=100 * left)
+        # The first tile of a column, which has the label above.
         if up == 0.0:
             parts.append(_text(x, 14, areas.columns[column]))
         y = _LINE + _TALL * (1 - up - area.up)
@@ -400,6 +413,7 @@ def _areas(areas: Mosaic) -> tuple[int, list[Html]]:
             if _fits(area, place, words):
                 parts.append(_text(x, y + _LINE * place + 17, words, "", _INDENT, fill="ink"))
         up += area.up
+        # Heights are probabilities that sum to 1 but for rounding: the column is full.
         if up > 1 - 1e-9:
             left, up, column = left + area.across, 0.0, column + 1
     return _LINE + _TALL + 4, parts
@@ -448,6 +462,7 @@ def _text(
     return Html.filled(
         '<text{kind} x="{x}" y="{y:.1f}"{side}{colour}{extra}>{words}</text>',
         kind=Html(' class="ink"' if fill == "ink" else ""), x=x, y=y, side=side,
+        # The heading of a file brings a colour of its own.
         colour=_NOTHING if "fill=" in extra.source else colour, extra=extra,
         words=Html.text(words),
     )  # fmt: skip
@@ -488,7 +503,7 @@ def _wide(axis: Axis, value: float) -> Html:
 
 
 def numbers(drawing: Drawing) -> Iterator[tuple[str, dict[str, float]]]:
-    """Every point that is drawn: the label of its mark, and its numbers by column."""
+    """Yields every point that is drawn: (label of its mark, {column: number})."""
     match drawing:
         case Graph():
             for layer in drawing.layers:

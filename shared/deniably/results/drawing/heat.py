@@ -1,6 +1,7 @@
-"""Heat tables: a share and its interval in each cell, shaded by the share.
+"""Draws heat tables: a share and its interval in each cell, shaded by the share.
 
-In a hatched cell there may be nobody. The margins are not shaded.
+A hatched cell is one whose share may be 0: its estimate does not stand out from the noise. The
+margins are not shaded.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ from dataclasses import dataclass
 from deniably.core.languages.html import Html
 from deniably.results.drawing.rounding import Reading, share
 
-_SHADES = 5
+_SHADES = 5  # as many as the CSS classes q0 to q4
 
 
 @dataclass(frozen=True)
 class HeatCell:
-    """A cell: how it reads, its shade from 0 to 4, or hatched."""
+    """One cell: its share as text, and its shade from 0 (light) to 4 (dark), or ``hatched`` instead
+    of a shade."""
 
     reading: Reading
     shade: int
@@ -25,7 +27,8 @@ class HeatCell:
 
 @dataclass(frozen=True)
 class HeatMargin:
-    """The labels of the rows or of the columns, what they are of, and their shares of all."""
+    """The heading of the rows or of the columns, with a label for each. ``readings`` has their
+    shares of all as text; it is empty if there is no margin."""
 
     title: str
     labels: Sequence[str]
@@ -34,7 +37,7 @@ class HeatMargin:
 
 @dataclass(frozen=True)
 class Heat:
-    """A heat table: ``cells`` by row and column, with the margins where they have readings."""
+    """A heat table: ``cells`` are by row, then by column."""
 
     rows: HeatMargin
     columns: HeatMargin
@@ -44,13 +47,15 @@ class Heat:
 def heat_cell(
     estimate: float, interval: Sequence[float], largest: float, *, seen: bool
 ) -> HeatCell:
-    """A cell of a table whose largest estimate is ``largest``; hatched unless it is ``seen``."""
+    """Returns a cell of a heat table whose largest estimate is ``largest``; it is hatched unless
+    its share is ``seen``, that is, stands out from the noise."""
+    # An unbiased estimate can be below 0.
     part = max(estimate, 0.0) / largest if largest > 0 else 0.0
     return HeatCell(share(estimate, interval), min(int(part * _SHADES), _SHADES - 1), not seen)
 
 
 def table(caption: str, shown: Heat) -> Html:
-    """The table for a page."""
+    """Returns the heat table as HTML; ``caption`` is for screen readers."""
     rows, columns = shown.rows, shown.columns
     last = Html('<th scope="col" class="m">All</th>') if rows.readings else Html()
     heads = (

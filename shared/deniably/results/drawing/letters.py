@@ -1,8 +1,8 @@
-"""How wide text is in Helvetica, and lines that fit.
+"""Computes how wide text is in Helvetica, and breaks it into lines that fit.
 
-A figure's file cannot measure text: the reader's software sets it later. Widths are those of
-Liberation Sans, which has the metrics of Arial and Helvetica, with room for the wider letters of
-DejaVu Sans, which stands in where a computer has none of these.
+Whoever writes an SVG file cannot measure text: the reader's software chooses the font. Widths are
+those of Liberation Sans, which has the metrics of Arial and Helvetica, with some room added for the
+wider letters of DejaVu Sans, which is used on computers that have none of these.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 _ROOM, _ROOM_BOLD = 1.16, 1.23
-"""How much wider words are in DejaVu Sans: 1.10 to 1.15 times, and 1.18 to 1.23 in bold."""
+"""The factors on all widths, regular and bold: DejaVu Sans is 1.10 to 1.15 times as wide, and 1.18
+to 1.23 times in bold."""
 _REGULAR = {
     191: "'",
     222: "ijl\u2018\u2019\u0142",
@@ -61,12 +62,16 @@ _BOLD = {
     1000: "\u2014\u2026\xc6\u0152",
 }
 
-"""Thousandths of the size, each with its characters."""
+"""{width in thousandths of the font size: the characters of that width}, as for the regular
+letters."""
+# Wide East Asian letters are squares, emoji are wider still; a letter that is not listed counts as
+# a square, which is too wide rather than too narrow.
 _WIDE, _PICTURE, _OTHER = 1000, 1300, 1000
 
 
 def width(text: str, size: float, *, bold: bool = False) -> float:
-    """The width of a line in the unit of ``size``, rather too large than too small."""
+    """Returns the width of a line of text, in the unit of ``size``; the estimate is rather too
+    large than too small."""
     return _set(_letters(text, bold), size, bold)
 
 
@@ -81,9 +86,11 @@ def _letters(text: str, bold: bool) -> int:
 
 
 def wrap(text: str, size: float, room: float, *, bold: bool = False) -> list[str]:
-    """The text in lines no wider than ``room``, broken between words where that is possible.
+    """Breaks text into lines no wider than ``room`` (in the unit of ``size``), between words where
+    that is possible.
 
-    Spaces become one. A line has at least one character, and an empty text no line.
+    Words are separated by single spaces, as ``sheet.plain`` returns them. Each line has at least
+    one character; an empty text gives no line.
     """
     lines: list[str] = []
     line = ""
@@ -100,7 +107,8 @@ def wrap(text: str, size: float, room: float, *, bold: bool = False) -> list[str
 
 
 def fit(text: str, size: float, room: float) -> str:
-    """The text, or as much of its start as fits with an ellipsis."""
+    """Returns the text if it fits into ``room``, otherwise as much of its start as fits, with an
+    ellipsis."""
     if width(text, size) <= room:
         return text
     first = wrap(text, size, room - width(_ELLIPSIS, size))[0]
@@ -138,11 +146,13 @@ _ON_TOP = frozenset({"Mn", "Me", "Cf"})
 """Categories of characters that take no room of their own."""
 
 
+# A text has few different letters, and normalising each is slow.
 @lru_cache(maxsize=4096)
 def _letter(char: str, bold: bool) -> int:
     if (known := _WIDTHS[bold].get(char)) is not None:
         return known
     parts = unicodedata.normalize("NFKD", char)
+    # Decomposed characters are as wide as their parts: most accented letters as their letter.
     if parts != char:  # accents, ligatures, fractions
         return sum(_letter(part, bold) for part in parts)
     category = unicodedata.category(char)

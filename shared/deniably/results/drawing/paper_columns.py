@@ -1,4 +1,4 @@
-"""A table of texts in a figure for a paper, such as the coefficients of a model."""
+"""Draws a table of texts in a figure for a paper, such as the coefficients of a model."""
 
 from __future__ import annotations
 
@@ -19,14 +19,16 @@ from deniably.results.drawing.sheet import (
 
 _PAD, _LINE = 6.0, 2.5
 _LABELS, _LEAST = 0.3, 0.1
-"""The least of the width that the first column keeps, and that a column of figures has."""
+"""The smallest fractions of the width that the first column keeps, and that another column has."""
 
 
 @dataclass(frozen=True)
 class PaperColumns:
-    """Lines of texts: the first column has words on the left, the others figures on the right.
+    """A table of texts: the first column has words, aligned left, the others have figures, aligned
+    right.
 
-    ``heads`` are above the columns. A figure that has no room beside the others goes on below.
+    ``heads`` are the headings of the columns. A figure that is too wide for its column is broken
+    into lines.
     """
 
     heads: Sequence[str]
@@ -34,7 +36,8 @@ class PaperColumns:
     title: str = ""
 
     def draw(self, sheet: Sheet) -> None:
-        """The headings, a line, and the lines."""
+        """Draws the headings, a rule, and the lines of the table at the current height of
+        ``sheet``."""
         columns = [list(column) for column in zip(*[self.heads, *self.lines], strict=True)]
         width = (1 - _LABELS) * sheet.across / max(len(columns) - 1, 1)
         least = _LEAST * sheet.across
@@ -51,7 +54,7 @@ class PaperColumns:
             _draw(sheet, line, label, widths, rights, INTERVAL)
 
     def described(self) -> str:
-        """Describes each line: its words, then each figure with its heading."""
+        """Returns all lines as text: the words of each, then each figure with its heading."""
         return "; ".join(
             f"{line[0]}: "
             + ", ".join(

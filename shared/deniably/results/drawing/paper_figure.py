@@ -1,7 +1,7 @@
-"""A figure for a paper: one SVG file that needs nothing else.
+"""Draws a figure for a paper as one SVG file that needs nothing else.
 
-It has the width of one or two columns of a journal, a white ground, and Helvetica or what stands
-for it. Bands, dots and shades differ in lightness, so that a print without colour shows them.
+The figure has the width of one or two columns of a journal, a white background, and Helvetica or a
+similar font. Bands, dots and shades differ in lightness, so that a print without colour shows them.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _POINT = 25.4 / 72  # millimetres
 
 
 class Svg(str):
-    """An SVG file as text; a notebook shows it as a picture."""
+    """An SVG file as text. A notebook shows it as a picture."""
 
     __slots__ = ()
 
     def __new__(cls, drawn: Html) -> Self:
-        """The file of a drawing."""
+        """Returns the text of an SVG file that was built as safe markup."""
         return super().__new__(cls, drawn.source)
 
     def _repr_svg_(self) -> str:
@@ -36,27 +36,29 @@ class Svg(str):
 
 
 class PaperPart(Protocol):
-    """A picture in a figure, below a title of its own where there are several."""
+    """A picture in a figure for a paper, with a title of its own if the figure has several
+    pictures."""
 
     @property
     def title(self) -> str:
-        """Empty where the figure has one part."""
+        """The title of this picture; empty if the figure has one picture."""
         ...
 
     def draw(self, sheet: Sheet) -> None:
-        """Draws itself on what is left of a sheet."""
+        """Draws the picture on ``sheet``, below what is drawn there already."""
         ...
 
     def described(self) -> str:
-        """All numbers of the figure as text, without a full stop."""
+        """Returns all numbers of the picture as text, without a full stop."""
         ...
 
 
 @dataclass(frozen=True)
 class Paper:
-    """What a figure's file says: title, what is shown of whom, the parts, and notes below.
+    """The contents of a figure's file: title, ``lede`` (a line that states what is shown, and of
+    whom), the pictures in ``parts``, and notes below.
 
-    ``words`` are for the text of a paper: all but the numbers.
+    ``words`` state the figure in the text of a paper, without its numbers.
     """
 
     title: str
@@ -67,13 +69,14 @@ class Paper:
 
     @property
     def described(self) -> str:
-        """All numbers of the figure as text."""
+        """All numbers of the figure as text; they go into the file's description for screen
+        readers."""
         descriptions = [(part.title, part.described()) for part in self.parts]
         return " ".join(f"{_before(title)}{text}." for title, text in descriptions if text)
 
     @property
     def in_words(self) -> str:
-        """A paragraph for the text of a paper."""
+        """A paragraph for the text of a paper: ``words``, then all numbers."""
         return f"{self.words} {self.described}"
 
 
@@ -85,7 +88,8 @@ def _before(title: str) -> str:
 
 
 def svg(figure: Paper, millimetres: int = WIDTHS[0]) -> Svg:
-    """The file. Raises ValueError unless it is 85 or 180 mm wide."""
+    """Returns the figure as an SVG file of this width. Raises ValueError unless ``millimetres`` is
+    85 or 180."""
     if millimetres not in WIDTHS:
         raise ValueError(f"a figure is {WIDTHS[0]} or {WIDTHS[1]} mm wide, not {millimetres}")
     across = millimetres / _POINT

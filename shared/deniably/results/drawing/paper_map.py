@@ -1,4 +1,5 @@
-"""A map in a figure for a paper: areas that stand out are shaded, and listed below or beside."""
+"""Draws a map in a figure for a paper. Areas that stand out from the noise are shaded, and listed
+below or beside the map."""
 
 from __future__ import annotations
 
@@ -14,16 +15,17 @@ from deniably.results.drawing.sheet import AXIS, GAP, INTERVAL, LEADING, MARK, S
 from deniably.survey.parts import OUTLINE_SIDE
 
 _MOST, _TICKS = 230.0, 60.0
-"""Points of a map's side, and of the words beside it."""
+"""The largest side of a map, and the room for labels beside it, in points."""
 _GROUND = "#eceee9"
 _RING = 6.5
 
 
 @dataclass(frozen=True)
 class PaperMap:
-    """A map, and its areas that stand out as rows, if there are any.
+    """A map with a list of the areas that stand out; ``listed`` is None if there are none.
 
-    ``centres`` are drawn over it as rings A, B and so on, each as two fractions of the sides.
+    ``centres`` are drawn over the map as rings with the letters A, B and so on. Each is (fraction
+    of the first side, fraction of the second), from 0 to 1.
     """
 
     map: AreaMap
@@ -32,7 +34,7 @@ class PaperMap:
     centres: Sequence[tuple[float, float]] = ()
 
     def draw(self, sheet: Sheet) -> None:
-        """The map; the rows are beside it in a wide figure, else below."""
+        """Draws the map, with the list beside it in a wide figure and below it in a narrow one."""
         across = min(sheet.across, _MOST + _TICKS)
         side_by_side = sheet.wide and self.listed is not None
         left = sheet.column(0, across)
@@ -48,7 +50,8 @@ class PaperMap:
             self.listed.draw(sheet)
 
     def described(self) -> str:
-        """The areas that stand out. Nothing with rings, whose numbers are in a table of theirs."""
+        """Returns the areas that stand out as text. Empty for a map with ``centres``, whose numbers
+        are in a table of their own."""
         if self.centres:
             return ""
         return self.listed.described() if self.listed else "No area stands out from the noise"
@@ -66,6 +69,8 @@ def _draw_map(sheet: Sheet, shown: AreaMap, centres: Sequence[tuple[float, float
     left = max(width(text, AXIS) for _, text in ticks) + 4
     side, top = min(sheet.across - left - AXIS, _MOST), sheet.at
     for at, text in ticks:
+        # The baseline is 0.35 of the size below the line: digits are 0.7 high, so they are centred
+        # on it.
         base = top + side * (1 - at / 100) - 0.65 * AXIS
         sheet.lines([text], left - 4, base, AXIS, colour=SOFT, anchor="end")
     rings = [
@@ -95,6 +100,7 @@ def _draw_areas(
     sheet.box(left, top, side, side, _GROUND)
     for area in shown.areas:
         x, y, wide, high = (side * part / 100 for part in shown.box(area.column, area.row))
+        # White below the shade, so that the grey ground does not darken it.
         sheet.box(left + x, top + y, wide, high, "#fff")
         sheet.box(left + x, top + y, wide, high, MARK, round(shown.opacity(area), 2))
     across, up = (map_side.borders[1:-1] for map_side in shown.sides)
@@ -108,6 +114,7 @@ def _draw_areas(
         text = plain(area.reading.value)
         long = width(text, INTERVAL, bold=True)
         x, y = left + begins + wide / 2, top + above + high / 2
+        # A share under a ring could not be read; the list beside the map has it.
         free = not any(
             abs(x - at) < long / 2 + _RING and abs(y - down) < INTERVAL / 2 + _RING
             for at, down in rings

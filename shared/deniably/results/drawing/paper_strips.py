@@ -1,4 +1,4 @@
-"""Rows of a figure for a paper: label, drawn strip, estimate and interval, on one axis."""
+"""Draws rows of a figure for a paper: label, drawn strip, estimate and interval, on one axis."""
 
 from __future__ import annotations
 
@@ -31,14 +31,15 @@ _EDGE = 4.0  # beside the strip, for half a dot
 
 @dataclass(frozen=True)
 class PaperStrips:
-    """Rows on one axis. In a narrow figure a strip is below its label, over the whole width."""
+    """Rows on a common axis. In a narrow figure, a strip is below its label and has the whole
+    width."""
 
     rows: Sequence[Row]
     axis: Axis
     title: str = ""
 
     def draw(self, sheet: Sheet) -> None:
-        """The axis, then row after row."""
+        """Draws the axis and then all rows on ``sheet``."""
         columns = _columns(sheet, self.rows)
         left, right = columns.strip
         along = [(self.axis.at(value) / 100, text) for value, text in self.axis.ticks]
@@ -48,14 +49,15 @@ class PaperStrips:
             _draw_row(sheet, columns, self.axis, row)
 
     def described(self) -> str:
-        """Describes each row with its estimate and interval."""
+        """Returns each row as text, with its estimate and interval."""
         return "; ".join(
             f"{row.label} {row.reading.value} ({row.reading.interval})" for row in self.rows
         )
 
 
 def colour(row: Row) -> LiteralString:
-    """The colour of a row's marks: grey where it is set aside, or shows nothing."""
+    """Returns the colour of a row's marks: grey for a row that is set aside (such as "Don't know")
+    or muted (such as a difference that is not shown), otherwise green."""
     return SOFT if row.aside or row.muted else MARK
 
 
@@ -110,6 +112,7 @@ def _draw_strip(
     if not row.drawn:
         return
     y, mark = top + height / 2, colour(row)
+    # The widest band first, so that the narrower ones lie on it.
     for ends, opacity in zip((row.interval, row.band_80, row.band_50), BANDS, strict=True):
         if ends is not None:
             sheet.box(x(ends[0]), y - BAND / 2, x(ends[1]) - x(ends[0]), BAND, mark, opacity)

@@ -1,4 +1,4 @@
-"""A heat table in a figure for a paper: a share with its interval in each cell."""
+"""Draws a heat table in a figure for a paper: a share with its interval in each cell."""
 
 from __future__ import annotations
 
@@ -27,22 +27,24 @@ _SHADES = (0.04, 0.12, 0.22, 0.34, 0.48)
 """Opacities of the shades, as on the page."""
 _PAD, _HATCH, _BROAD = 2.0, 3.0, 72.0
 _LABELS = 0.3
-"""The most of the width that labels of rows take."""
+"""The largest fraction of the width that labels of rows take."""
 
 
 @dataclass(frozen=True)
 class PaperTable:
     """A heat table with its margins.
 
-    Columns that do not fit side by side come in a further block below, with their rows again.
+    Columns that do not fit side by side continue in another block below, with the labels of the
+    rows repeated.
     """
 
     heat: Heat
     title: str = ""
 
     def draw(self, sheet: Sheet) -> None:
-        """Block after block."""
+        """Draws the table on ``sheet``, block after block."""
         columns = list(_columns(self.heat))
+        # The labels' column takes what it needs, so that more columns fit a block.
         labels = needed(
             [self.heat.rows.title, *_rows(self.heat)], INTERVAL, _LABELS * sheet.across - 2 * _PAD
         )
@@ -50,6 +52,8 @@ class PaperTable:
         room = sheet.across - labels
         least = min(max(map(_least, columns)) + 2 * _PAD, room)
         blocks = math.ceil(len(columns) / max(math.floor(room / least), 1))
+        # Columns are spread evenly over the blocks, so that the last one is not left with a single
+        # column.
         size = math.ceil(len(columns) / blocks)
         for start in range(0, len(columns), size):
             if start:
@@ -58,7 +62,7 @@ class PaperTable:
             _Block(sheet, self.heat, block, labels, min(room / size, max(_BROAD, least))).draw()
 
     def described(self) -> str:
-        """Describes each cell, and the margins."""
+        """Returns all cells and margins as text."""
         return "; ".join(
             f"{row}, {column.label} {cell.reading.value} ({cell.reading.interval})"
             for column in _columns(self.heat)

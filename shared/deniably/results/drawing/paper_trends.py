@@ -1,4 +1,4 @@
-"""Figures over the waves of a panel, in a figure for a paper: a small picture for each."""
+"""Draws figures over the waves of a panel in a figure for a paper, a small picture for each."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SIDE = 8.0  # points at least from the ends of a picture to its first and last 
 
 @dataclass(frozen=True)
 class Panel:
-    """A figure in each wave; its rows are labelled with the waves."""
+    """One figure in each wave of a panel: ``rows`` has a row a wave, labelled with the wave."""
 
     label: str
     rows: Sequence[Row]
@@ -41,7 +41,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class PaperTrends:
-    """Panels on one axis, which runs upwards; ``waves`` are the words below."""
+    """Small pictures on a common vertical axis; ``waves`` are the labels of the horizontal axis."""
 
     panels: Sequence[Panel]
     axis: Axis
@@ -49,7 +49,8 @@ class PaperTrends:
     title: str = ""
 
     def draw(self, sheet: Sheet) -> None:
-        """Panels side by side, in as many lines as they need."""
+        """Draws the pictures on ``sheet`` side by side, four in a row in a wide figure, two in a
+        narrow one."""
         in_row = min(len(self.panels), 4 if sheet.wide else 2)
         across = (sheet.across - (in_row - 1) * GAP) / in_row
         for start in range(0, len(self.panels), in_row):
@@ -66,7 +67,7 @@ class PaperTrends:
             sheet.at = max(part.at for part in parts) + GAP
 
     def described(self) -> str:
-        """Describes each figure in each wave."""
+        """Returns each figure in each wave as text."""
         return "; ".join(
             f"{panel.label}: "
             + ", ".join(
@@ -88,6 +89,7 @@ class _Picture:
         )  # fmt: skip
         ticks = [text for _, text in self.axis.ticks]
         self.left = needed(ticks, AXIS, sheet.across / 3) + 3
+        # Room for half of the first and of the last label.
         side = max(_SIDE, *(width(self.waves[place], AXIS) / 2 + 1 for place in (0, -1)))
         first, last = self.left + side, sheet.across - side
         self.step = (last - first) / max(len(self.rows) - 1, 1)
@@ -122,6 +124,7 @@ class _Picture:
         return self.foot - self.height * self.axis.at(value) / 100
 
     def _mark(self, x: float, row: Row) -> None:
+        # With many waves, bands of neighbours would touch.
         across = min(BAND, 0.6 * self.step)
         for ends, opacity in zip((row.interval, row.band_80, row.band_50), BANDS, strict=True):
             if ends is not None:

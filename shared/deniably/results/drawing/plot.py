@@ -1,4 +1,4 @@
-"""Pictures with two axes: people as dots along an axis, and shares of areas on a map.
+"""Draws pictures with two axes: people as dots along an axis, and the shares of areas on a map.
 
 A map colours only areas that stand out from the noise. All others are plain grey: their estimates
 differ by chance.
@@ -17,19 +17,22 @@ from deniably.results.drawing.strip import grid
 from deniably.survey.parts import OUTLINE_SIDE
 
 DOTS = 20
-"""Each dot stands for one in 20 people."""
+"""The number of dots in a dotplot; each stands for one in 20 people."""
 _COLUMNS, _RADIUS, _STEP, _HEIGHT = 20, 6.5, 14.5, 64
 _NARROW = 16
-"""Per cent of a side below which an area has no room for words."""
+"""Per cent of the map's side: a narrower area has no room for its share."""
 _FAINT, _DARK = 0.2, 0.48  # opacities on which words can be read, in light and dark
 
 
 def dots(values: Sequence[float], known: int, axis: Axis) -> Html:
-    """A quantile dotplot: one dot for each of 20 equal groups of people, stacked in columns.
+    """Returns a quantile dotplot as SVG: one dot for each of 20 equal groups of people, stacked in
+    columns.
 
-    ``values`` rise. The first ``known`` dots are filled, the others open: their place is not known.
-    Source: Kay, Kola, Hullman and Munson 2016, "When (ish) is my bus?", CHI.
+    ``values`` are the groups' values in ascending order. The first ``known`` dots are filled; the
+    others are open, since their position is not known well. Source: Kay, Kola, Hullman and Munson
+    2016, "When (ish) is my bus?", CHI.
     """
+    # The high end of the axis belongs to the last column.
     columns = [min(_COLUMNS - 1, int(axis.at(value) / 100 * _COLUMNS)) for value in values]
     height = max(_HEIGHT, max(Counter(columns).values(), default=0) * _STEP + 8)
     stacked: Counter[int] = Counter()
@@ -54,10 +57,10 @@ def dots(values: Sequence[float], known: int, axis: Axis) -> Html:
 
 @dataclass(frozen=True)
 class MapSide:
-    """One axis of a map: its words, its unit, and the numbers that its areas hold.
+    """One axis of a map: its label, its unit, and the numbers that each area covers.
 
-    ``firsts`` are the first numbers of the areas, ``last`` is the last number of all, and numbers
-    lie ``step`` apart.
+    ``firsts`` has the first number of each area, ``last`` is the last number of the last area, and
+    numbers lie ``step`` apart.
     """
 
     label: str
@@ -67,23 +70,26 @@ class MapSide:
     step: float
 
     def at(self, value: float) -> float:
-        """Returns where a number's part of the axis begins, from 0 to 100."""
+        """Returns where the strip of a number begins on the axis, in per cent. Each number has a
+        strip as wide as one step, so that an area that covers one number has a width."""
         return 100 * (value - self.firsts[0]) / (self.last + self.step - self.firsts[0])
 
     @property
     def borders(self) -> list[float]:
-        """Where areas begin, and where the last one ends. An area is as wide as the count of its
-        numbers."""
+        """Where each area begins, and where the last one ends, in per cent of the axis. The width
+        of an area is proportional to how many numbers it covers."""
         return [*map(self.at, self.firsts), 100.0]
 
     def middle(self, part: float) -> float:
-        """Returns where the middle of a number lies, which is given as a fraction of the range."""
+        """Returns the middle of a number's strip, in per cent of the axis. ``part`` is the number
+        as a fraction of the range, from 0 to 1."""
         return self.at(self.firsts[0] + part * (self.last - self.firsts[0]) + self.step / 2)
 
 
 @dataclass(frozen=True)
 class Area:
-    """One area of a map that stands out: its place, counted from the lower left, and its share."""
+    """One area of a map that stands out: its column and row, counted from the lower left, and its
+    share."""
 
     column: int
     row: int
@@ -93,10 +99,10 @@ class Area:
 
 @dataclass(frozen=True)
 class AreaMap:
-    """A map of areas; ``areas`` are those that stand out.
+    """A map; ``areas`` are those that stand out.
 
-    The first side runs to the right, the second upwards. ``outline`` is the author's path data
-    (SPEC 4.1), or empty.
+    The first of ``sides`` runs to the right, the second upwards. ``outline`` is the author's
+    drawing as SVG path data (SPEC 4.1), empty if there is none.
     """
 
     sides: tuple[MapSide, MapSide]
@@ -104,23 +110,24 @@ class AreaMap:
     outline: str = ""
 
     def box(self, column: int, row: int) -> tuple[float, float, float, float]:
-        """The left, top, width and height of an area, in per cent of the map's sides."""
+        """Returns (left, top, width, height) of an area, in per cent of the map's sides."""
         across, up = (side.borders for side in self.sides)
         left, top = across[column], 100 - up[row + 1]
         return left, top, across[column + 1] - left, up[row + 1] - up[row]
 
     def opacity(self, area: Area) -> float:
-        """How dark an area is: the more, the larger its share."""
+        """Returns the opacity of an area's colour, which grows with its share; the largest share
+        has the highest."""
         largest = max(area.share for area in self.areas)
         part = max(area.share, 0.0) / largest if largest > 0 else 0.0
         return _FAINT + (_DARK - _FAINT) * part
 
 
 def area_map(about: str, shown: AreaMap, centres: Sequence[tuple[float, float]] = ()) -> Html:
-    """The map for a page.
+    """Returns the map as HTML; ``about`` describes it in words, for screen readers.
 
-    ``centres`` are drawn over the map as rings A, B and so on, each as two fractions of the sides.
-    ``about`` says all of it in words.
+    ``centres`` are drawn over the map as rings with the letters A, B and so on. Each is (fraction
+    of the first side, fraction of the second), from 0 to 1.
     """
     first, second = shown.sides
     drawn = {(area.column, area.row): area for area in shown.areas}
@@ -152,7 +159,8 @@ def area_map(about: str, shown: AreaMap, centres: Sequence[tuple[float, float]] 
 
 
 def outline_on_map(outline: str, side: float) -> Html:
-    """An outline of SPEC 4.1 as a path on a picture whose sides have this many units."""
+    """Returns an author's outline (SPEC 4.1) as an SVG path, scaled to a picture whose sides have
+    ``side`` units."""
     return Html.filled(
         '<path d="{data}" transform="scale({scale:g})" fill="none" stroke="currentColor"'
         ' stroke-opacity=".7" vector-effect="non-scaling-stroke"/>',
@@ -192,7 +200,7 @@ def _ring(place: tuple[float, float], index: int) -> Html:
 
 
 def group_letter(index: int) -> str:
-    """A, B, C: the name of a group."""
+    """Returns the letter that names the group with this index: A for 0, B for 1."""
     return chr(ord("A") + index)
 
 
@@ -228,8 +236,10 @@ def _upwards(side: MapSide) -> Html:
 
 
 def boundaries(side: MapSide) -> list[tuple[float, str]]:
-    """The first numbers of areas where these begin, of six or fewer, and the last number."""
+    """Returns the labels of a map's axis as (per cent of the axis, text): the first number of six
+    areas at most, evenly spread, and the last number."""
     cells = len(side.firsts)
+    # Only strides that divide the number of areas keep labels evenly spread.
     stride = next(step for step in range(1, cells + 1) if cells % step == 0 and cells // step <= 6)
     numbers = [*side.firsts[::stride], side.last]
     decimals = next((d for d in range(4) if all(_is_short(value, d) for value in numbers)), 2)

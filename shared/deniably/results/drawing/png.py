@@ -1,4 +1,5 @@
-"""A figure's file as pixels, where SVG is not taken. It needs resvg, of the extra ``bench``."""
+"""Renders the SVG file of a figure as PNG, for software that does not take SVG. Needs the package
+resvg_py (extra ``bench``)."""
 
 from __future__ import annotations
 
@@ -11,14 +12,14 @@ from typing import Any
 from deniably.core.extras import install_command
 
 DOTS = 600
-"""An inch, as the page of a figure makes it."""
+"""Dots an inch; the web page of a figure uses as many for its PNG."""
 FAMILIES = (
     "Helvetica", "Arial", "Liberation Sans", "Arimo", "Nimbus Sans", "Helvetica Neue", "FreeSans",
     "DejaVu Sans", "Noto Sans", "Segoe UI", "Verdana", "Roboto", "Ubuntu", "Cantarell",
 )  # fmt: skip
-"""Fonts that a figure can be set in, the nearest to Helvetica first."""
+"""Fonts that a figure can be rendered in, the nearest to Helvetica first."""
 _HEAD = 8 + 25
-"""Bytes of a PNG's signature and first chunk."""
+"""Bytes of a PNG's signature and its first chunk, which the resolution must follow."""
 _LETTER = (
     '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="40">'
     '<text y="30" font-size="30" font-family="sans-serif">H</text></svg>'
@@ -26,7 +27,7 @@ _LETTER = (
 
 
 class Png(bytes):
-    """A PNG file; a notebook shows it as a picture."""
+    """A PNG file as bytes. A notebook shows it as a picture."""
 
     __slots__ = ()
 
@@ -35,17 +36,19 @@ class Png(bytes):
 
 
 def png(figure: str, dots: int = DOTS) -> Png:
-    """The pixels of an SVG file, with so many dots an inch.
+    """Returns an SVG file as PNG, with ``dots`` dots an inch.
 
-    Raises ImportError where resvg is not installed, and OSError where no font is: letters without
-    a font would be left out without a word.
+    Raises ImportError if resvg_py is not installed, and OSError if the machine has none of the
+    fonts in ``FAMILIES``: letters would then be missing without a message.
     """
     return Png(_with_dots(_pixels(figure, _family(), dots), dots))
 
 
+# Each try renders a letter, and a machine's fonts stay the same.
 @cache
 def _family() -> str:
     """The first font that this machine has."""
+    # resvg leaves out letters without a font: a family is there if a letter leaves a mark.
     blank = _pixels(_LETTER, "no such font", 96)
     for family in FAMILIES:
         if _pixels(_LETTER, family, 96) != blank:
@@ -59,6 +62,7 @@ def _family() -> str:
 def _with_dots(pixels: bytes, dots: int) -> bytes:
     """The file with the chunk that says how large it is on paper (PNG, third edition, 11.3.4.3)."""
     a_metre = round(dots / 0.0254)
+    # 1 says that the unit is the metre; the checksum covers type and data.
     chunk = b"pHYs" + struct.pack(">IIB", a_metre, a_metre, 1)
     whole = struct.pack(">I", len(chunk) - 4) + chunk + struct.pack(">I", zlib.crc32(chunk))
     return pixels[:_HEAD] + whole + pixels[_HEAD:]

@@ -1,8 +1,8 @@
-"""Rounds figures, for sentences, tables, pictures and spreadsheets alike.
+"""Rounds figures for sentences, tables, pictures and spreadsheets alike.
 
-An interval decides how many digits its estimate deserves. An estimate whose interval reaches the
-end of the scale reads "below 9 %" or "above 53 %": reports never prove that nobody or everybody
-has an answer.
+The width of an interval decides how many digits its estimate has. An estimate whose interval
+reaches an end of the scale reads "below 9 %" or "above 53 %": reports never prove that nobody or
+everybody has an answer.
 """
 
 from __future__ import annotations
@@ -18,29 +18,31 @@ NARROW = "\u202f"
 """The narrow no-break space before a per cent sign or a unit."""
 MINUS = "\u2212"
 _NO_BREAK = "\u00a0"
+# Smaller p-values are tails of approximations, whose digits mean little.
 _LEAST_P = 0.001
 UNKNOWN = "too few to say"
 
 _WHOLE = 1e-9
 _NEARLY = 99.8
-"""In per cent; chances from here on have two decimals."""
+"""In per cent; probabilities from here on have at least two decimals."""
 _MOST_PLACES = 5
 
 FINE = 0.015
-"""Shares get a decimal if half their interval is narrower than this."""
+"""Half-widths of intervals (as a share) below which shares have a decimal."""
 WIDEST = 0.8
-"""An interval wider than this part of its scale says nothing."""
+"""An interval wider than this fraction of its scale is reported as "too few to say"."""
 
 Known = Literal["known", "below", "above", "unknown"]
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A figure as people read it: ``value`` "29 %" or "2.5 days", ``interval`` "21 to 38 %" or
-    "0.5 to 4.5".
+    """A figure as text for readers: ``value`` such as "29 %" or "2.5 days", ``interval`` such as
+    "21 to 38 %" or "0.5 to 4.5".
 
-    ``bare`` is the interval without its per cent sign, for brackets in a sentence. ``state`` says
-    whether the estimate is printed, one end of the interval instead ("below 9 %"), or neither.
+    ``bare`` is the interval without a per cent sign, for brackets in a sentence. ``state`` says
+    what ``value`` is: the estimate ("known"), one end of the interval ("below" or "above", as in
+    "below 9 %"), or "too few to say" ("unknown").
     """
 
     value: str
@@ -50,12 +52,12 @@ class Reading:
 
     @property
     def open(self) -> bool:
-        """Whether the interval reaches an end of the scale: the dot is drawn open."""
+        """Whether the interval reaches an end of the scale; the dot is then drawn open."""
         return self.state in ("below", "above")
 
 
 def share(estimate: float, interval: Sequence[float]) -> Reading:
-    """A share from 0 to 1 as a percentage.
+    """Returns a share from 0 to 1 as text, a percentage.
 
     >>> share(0.294, (0.21, 0.381)).value.replace(NARROW, " ")
     '29 %'
@@ -70,7 +72,8 @@ def share(estimate: float, interval: Sequence[float]) -> Reading:
 
 
 def share_untold(interval: Sequence[float]) -> Reading:
-    """A share that reports do not determine; ``interval`` is what they leave possible."""
+    """Returns the text of a share that the reports do not determine: "too few to say", with the
+    interval of the shares that are possible."""
     reading = share(sum(interval) / 2, interval)
     return replace(reading, value=UNKNOWN, state="unknown")
 
@@ -78,7 +81,8 @@ def share_untold(interval: Sequence[float]) -> Reading:
 def mean(
     estimate: float, interval: Sequence[float], extent: Sequence[float], unit: str = ""
 ) -> Reading:
-    """A mean in its unit. ``extent`` is the least and the largest number that people could give.
+    """Returns a mean as text, in its unit. ``extent`` is (least, largest) number that people could
+    give.
 
     The last digit is about a tenth of half the interval.
 
@@ -91,7 +95,7 @@ def mean(
 
 
 def points(estimate: float, interval: Sequence[float]) -> Reading:
-    """A difference of two shares, from -1 to 1, as signed points of a hundred.
+    """Returns a difference of two shares, from -1 to 1, as text: signed percentage points.
 
     >>> points(0.127, (0.04, 0.21)).value.replace(NARROW, " ")
     '+13 points'
@@ -105,15 +109,17 @@ def points(estimate: float, interval: Sequence[float]) -> Reading:
 
 
 def in_100(reading: Reading) -> str:
-    """People of a hundred, "29 in 100": what a sentence says for "29 %" or for "above 29 %"."""
+    """Returns a share as people out of a hundred, as sentences state it: "29 in 100" for "29 %" or
+    for "above 29 %"."""
     value = reading.value.removeprefix("above ").removesuffix("%").removesuffix(NARROW)
     return f"{value} in 100"
 
 
 def hundred(part: Fraction | float, places: int = 1) -> str:
-    """A chance as times of a hundred, with more digits near certainty, which it never rounds to.
+    """Returns a probability as a number out of a hundred, with more digits near 0 and 100, to which
+    it is never rounded.
 
-    "100" and "0" are of fractions alone: a float never proves them.
+    Only a ``Fraction`` gives "0" or "100": a float never proves certainty.
 
     >>> hundred(Fraction(1, 4)), hundred(0.99966), hundred(0.999996), hundred(1.0), hundred(1e-5)
     ('25', '99.97', '99.9996', 'nearly 100', '0.001')
@@ -123,6 +129,7 @@ def hundred(part: Fraction | float, places: int = 1) -> str:
         return number(float(in_hundred))
     if abs(in_hundred - round(in_hundred)) < _WHOLE and 0 < round(in_hundred) < 100:
         return number(float(in_hundred))
+    # So that 99.97 does not read 100.0.
     first = places if in_hundred < _NEARLY else 2
     fit = (d for d in range(first, _MOST_PLACES) if 0 < round(in_hundred, d) < 100)
     if (decimals := next(fit, None)) is None:
@@ -131,12 +138,14 @@ def hundred(part: Fraction | float, places: int = 1) -> str:
 
 
 def half(width: float) -> str:
-    """Half the width of a share's interval, in points: "10", or "0.8" where it is narrow."""
+    """Returns the half-width of a share's interval in percentage points: "10", or "0.8" where it is
+    below 1.5 points."""
     return number(half_points(width), _half_places(width))
 
 
 def half_points(width: float) -> float:
-    """The number that ``half`` prints: what words say of a width is decided by it alone.
+    """Returns the number that ``half`` prints, for texts that depend on it, so that they agree with
+    what is printed.
 
     >>> half(0.0512), half_points(0.0512)
     ('5', 5.0)
@@ -149,37 +158,43 @@ def _half_places(width: float) -> int:
 
 
 def places(interval: Sequence[float]) -> int:
-    """How many decimals a mean deserves; -2 rounds to hundreds."""
+    """Returns how many decimals a mean deserves by the width of its interval; -2 rounds to
+    hundreds."""
     half = (interval[1] - interval[0]) / 2
+    # The last digit printed is the first digit of a tenth of the half-width.
     return min(6, round(-math.log10(half / 10))) if half > 0 else 2
 
 
 def number(value: float, decimals: int = 0) -> str:
-    """A number with thousands separators and a true minus sign; never "-0".
+    """Returns a number as text with thousands separators and a true minus sign, never "-0".
+    Negative ``decimals`` round to tens, hundreds and so on.
 
     >>> number(-0.04, 1), number(-1234.5, -2)
     ('0.0', '−1,200')
     """
     text = f"{round(value, decimals):,.{max(decimals, 0)}f}"
+    # Rounding can leave "-0.0"; zero has no sign.
     if not any(digit in text for digit in "123456789"):
         text = text.removeprefix("-")
     return text.replace("-", MINUS)
 
 
 def signed(value: float, decimals: int = 0) -> str:
-    """A number as ``number`` writes it, with a plus sign above zero."""
+    """Returns a number as text, as ``number`` does, with a plus sign if it is above zero after
+    rounding."""
     text = number(value, decimals)
     plus = value > 0 and text != number(0, decimals)
     return f"+{text}" if plus else text
 
 
 def with_unit(text: str, unit: str) -> str:
-    """A number and its unit, which stay on one line."""
+    """Returns a number and its unit as text that stays on one line; the number alone if the unit is
+    empty."""
     return f"{text}{NARROW}{unit}" if unit else text
 
 
 def p_value(p: float, places: int = 3) -> str:
-    """A p-value with its sign, on one line.
+    """Returns a p-value as text that stays on one line.
 
     >>> p_value(0.0123).replace(_NO_BREAK, " "), p_value(1e-9).replace(_NO_BREAK, " ")
     ('p = 0.012', 'p < 0.001')
@@ -189,12 +204,13 @@ def p_value(p: float, places: int = 3) -> str:
 
 
 def p_cell(p: float) -> str:
-    """A p-value for a table that says p above its column: "0.012", or "< 0.001"."""
+    """Returns a p-value for a table whose heading says "p": "0.012" or "< 0.001"."""
     return p_value(p).removeprefix(f"p{_NO_BREAK}").removeprefix(f"={_NO_BREAK}")
 
 
 def exact(text: str) -> str:
-    """A number of the results document with all its digits, such as the end of a range.
+    """Returns the text of a decimal number with thousands separators, a true minus sign and all its
+    digits. For numbers that are given and not estimated, such as the end of a range.
 
     >>> exact("-2500.5")
     '−2,500.5'
@@ -203,7 +219,8 @@ def exact(text: str) -> str:
 
 
 def inside(estimate: float, interval: Sequence[float]) -> float:
-    """An unbiased estimate that left its interval, moved to the nearer end."""
+    """Returns ``estimate`` moved to the nearer end of ``interval`` if it lies outside, otherwise
+    unchanged. Unbiased estimates can lie outside."""
     return min(max(estimate, interval[0]), interval[1])
 
 
@@ -234,6 +251,7 @@ def _reading(
         high_text = _end(top, decimals)
     bare = f"{low_text} to {high_text}"
     whole = with_unit(bare, unit) if unit == "%" else bare
+    # An interval that reaches both ends, after rounding, says nothing either.
     if interval[1] - interval[0] > WIDEST * (top - bottom) or (at_bottom and at_top):
         return Reading(UNKNOWN, whole, bare, "unknown")
     if at_bottom:

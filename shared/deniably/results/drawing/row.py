@@ -1,4 +1,4 @@
-"""One drawn row of a figure: a label, an estimate with its intervals, and how they read."""
+"""Defines a row of a figure: a label, an estimate with its intervals, and their text."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ Ends = tuple[float, float]
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """What a strip, a figure for a paper and a notebook draw, and what a spreadsheet says of it.
+    """One row of a figure, for web pages, figures for papers, notebooks and spreadsheets.
 
-    ``estimate`` and the ends are in the unit of the scale: shares from 0 to 1, means in the
-    question's unit. ``band_80`` and ``band_50`` are narrower intervals of the same method; without
-    them the line of the 95 % interval and the dot are drawn alone. ``reading`` is the text, by
-    ``digits``; nothing is drawn where it says too few. ``open`` draws the dot open: the interval
-    reaches an end of the scale, or the place is not known well. ``muted`` draws in grey, such as a
-    difference that cannot be told from none. ``aside`` marks answers such as "Prefer not to say",
-    which come last and grey. ``address`` makes the label a link.
+    ``estimate`` and intervals are in the unit of the scale: shares from 0 to 1, means in the
+    question's unit. ``band_80`` and ``band_50`` are intervals at 80 and 50 % by the same method;
+    where they are None, only the 95 % interval and the dot are drawn. ``reading`` is the text;
+    nothing is drawn where it says "too few to say". ``open`` draws the dot open: the interval
+    reaches an end of the scale, or the value is uncertain. ``muted`` draws in grey, such as a
+    difference that is not significant. ``aside`` marks answers such as "Prefer not to say", which
+    come last and grey. ``note`` follows the label, and ``address`` makes the label a link.
     """
 
     label: str
@@ -38,12 +38,12 @@ class Row:
 
     @property
     def drawn(self) -> bool:
-        """Whether there is a dot and a line."""
+        """Whether the row has a dot and a line."""
         return self.reading.state != "unknown"
 
 
 def share_row(label: str, estimate: float, interval: Sequence[float]) -> Row:
-    """The row of a share from 0 to 1; ``replace`` adds what else it has."""
+    """Returns the row of a share from 0 to 1, without bands."""
     return _row(label, estimate, interval, rounding.share(estimate, interval))
 
 
@@ -54,7 +54,8 @@ def mean_row(
     extent: Sequence[float],
     unit: str = "",
 ) -> Row:
-    """The row of a mean of numbers from ``extent``; None where reports do not determine it."""
+    """Returns the row of a mean; ``extent`` is (least, largest) number that people could give. An
+    ``estimate`` of None gives a row that says "too few to say"."""
     if estimate is None:
         middle = sum(interval) / 2
         reading = rounding.mean(middle, interval, extent, unit)
@@ -63,13 +64,14 @@ def mean_row(
 
 
 def difference_row(label: str, estimate: float, interval: Sequence[float], *, shown: bool) -> Row:
-    """The row of a difference of two shares; grey and open unless it is ``shown`` to be one."""
+    """Returns the row of a difference of two shares, grey and with an open dot unless the
+    difference is ``shown`` (significant)."""
     row = _row(label, estimate, interval, rounding.points(estimate, interval))
     return replace(row, open=not shown, muted=not shown)
 
 
 def banded(row: Row, band_80: Sequence[float] | None, band_50: Sequence[float] | None) -> Row:
-    """The row with its narrower intervals, where there are any."""
+    """Returns the row with its 80 % and 50 % intervals; None for a band that it has not."""
     return replace(
         row,
         band_80=None if band_80 is None else ends(band_80),
@@ -78,7 +80,7 @@ def banded(row: Row, band_80: Sequence[float] | None, band_50: Sequence[float] |
 
 
 def ends(interval: Sequence[float]) -> Ends:
-    """An interval of the results document as a pair."""
+    """Returns an interval of the results document, a list, as a pair (low, high)."""
     low, high = interval
     return float(low), float(high)
 

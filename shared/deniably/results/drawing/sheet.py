@@ -1,6 +1,6 @@
-"""The sheet that a figure for a paper is drawn on, from the top down.
+"""The sheet on which a figure for a paper is drawn, from the top down.
 
-Lengths are in points. Every mark has presentation attributes alone: no style sheet, no script, no
+Lengths are in points. Every mark has presentation attributes only: no style sheet, no script, no
 ``style``, and no reference to another mark.
 """
 
@@ -16,7 +16,7 @@ from deniably.results.drawing.letters import fit, width, wrap
 from deniably.results.drawing.rounding import NARROW
 
 TITLE, LEDE, LABEL, INTERVAL, AXIS, NOTE = 9.5, 7.5, 8.0, 7.0, 6.5, 6.2
-"""Sizes of text."""
+"""Font sizes in points."""
 LEADING = 1.25
 INK: Final = "#18221f"
 SOFT: Final = "#52605b"
@@ -24,17 +24,20 @@ GRID: Final = "#d8dcd5"
 MARK: Final = "#0b6158"
 SECOND: Final = "#a8480c"
 BANDS = (0.14, 0.24, 0.45)
-"""Opacities of the bands of 95, 80 and 50 %, one on the other."""
+"""Opacities of the bands of 95, 80 and 50 %, which lie on one another."""
 BAND, DOT, GAP = 6.0, 2.8, 8.0
+# Between the two widths of a figure, 85 mm (241 points) and 180 mm (510 points).
 _WIDE = 300.0
 _NOT_XML = re.compile("[\ufffe\uffff]")
-"""What XML 1.0 allows no file, beside what steers."""
+"""Characters that XML 1.0 forbids, besides the control characters that ``one_line`` removes."""
 
 
 class Sheet:
-    """What is drawn so far, and how far down (``at``) it reaches.
+    """A drawing that grows downwards: the marks ``drawn`` so far, and the height ``at`` which the
+    next one begins.
 
-    ``across`` is the width that there is, from ``left`` on. Places are counted from there.
+    ``across`` is the width to draw on, which begins at ``left``; horizontal positions count from
+    there.
     """
 
     def __init__(self, across: float, left: float = 0.0, at: float = 0.0) -> None:
@@ -47,19 +50,22 @@ class Sheet:
         return self.across > _WIDE
 
     def column(self, left: float, across: float) -> Sheet:
-        """A part of the sheet from here down; what is drawn there is drawn here."""
+        """Returns a part of this sheet that begins at the current height. What is drawn on the part
+        is drawn on this sheet, but does not move its height."""
         part = Sheet(across, self.left + left, self.at)
+        # One list for all parts: what is drawn on a part belongs to the sheet.
         part.drawn = self.drawn
         return part
 
     def down(self, points: float) -> None:
-        """Leave room."""
+        """Moves the current height down, to leave room."""
         self.at += points
 
     def paragraph(
         self, text: str, size: float, *, bold: bool = False, colour: LiteralString = ""
     ) -> None:
-        """Text over the whole width."""
+        """Writes text over the whole width, broken into lines, and moves the current height below
+        it."""
         texts = wrap(plain(text), size, self.across, bold=bold)
         self.at += self.lines(texts, 0, self.at, size, bold=bold, colour=colour)
 
@@ -67,7 +73,8 @@ class Sheet:
         self, texts: Sequence[str], x: float, top: float, size: float, *,
         bold: bool = False, colour: LiteralString = "", anchor: LiteralString = "",
     ) -> float:  # fmt: skip
-        """Lines of text from ``top`` down; gives their height."""
+        """Writes lines of text from ``top`` down, and returns their height. The current height
+        stays."""
         attributes = (
             (Html("font-weight"), Html("bold" if bold else "")),
             (Html("fill"), Html(colour)),
@@ -95,12 +102,13 @@ class Sheet:
         self, x: float, y: float, across: float, down: float, colour: LiteralString,
         opacity: float = 1.0,
     ) -> None:  # fmt: skip
-        """A filled rectangle."""
+        """Draws a filled rectangle."""
         seen = Html.filled(' fill-opacity="{opacity:g}"', opacity=opacity)
         self.drawn.append(
             Html.filled(
                 '<rect x="{x:.1f}" y="{y:.1f}" width="{across:.1f}" height="{down:.1f}"'
                 ' fill="{colour}"{seen}/>',
+                # A narrower mark would not be seen in print.
                 x=self.left + x, y=y, across=max(across, 0.5), down=max(down, 0.5),
                 colour=Html(colour), seen=seen if opacity < 1 else Html(),
             )
@@ -110,7 +118,7 @@ class Sheet:
         self, lines: Iterable[tuple[float, float, float, float]], colour: LiteralString,
         thick: float = 0.5,
     ) -> None:  # fmt: skip
-        """Straight lines, each from one point to another."""
+        """Draws straight lines, each given as (x, y, to x, to y), as one path."""
         path = Html.joined(
             "",
             (
@@ -130,9 +138,11 @@ class Sheet:
             )  # fmt: skip
 
     def ticks(self, words: Sequence[tuple[float, str]]) -> None:
-        """Words below or above an axis, each at its place, as far as they fit side by side.
+        """Writes the labels of an axis, each a (position, text), as far as they fit side by side,
+        and moves the current height below them.
 
-        Those at the ends come first, and are cut where they are longer than nearly half the axis.
+        The labels at the two ends come first; they are cut where they are longer than 45 % of the
+        axis.
         """
         (first, start), *between, (last, end) = [(x, plain(text)) for x, text in words if text]
         start, end = (fit(text, AXIS, 0.45 * (last - first)) for text in (start, end))
@@ -147,7 +157,7 @@ class Sheet:
         self.down(AXIS * LEADING)
 
     def ring(self, x: float, y: float, radius: float, letter: str) -> None:
-        """A ring with a letter in its middle."""
+        """Draws a ring with a letter in its middle."""
         self.drawn.append(
             Html.filled(
                 '<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}" fill="#fff"'
@@ -158,7 +168,7 @@ class Sheet:
         self.lines([letter], x, y - 0.72 * LABEL, LABEL, bold=True, anchor="middle")
 
     def dot(self, x: float, y: float, radius: float, colour: LiteralString, *, open_: bool) -> None:
-        """A dot with a ring around it, or an open one."""
+        """Draws a dot with a white ring around it or, with ``open_``, a circle."""
         fill, ring = ("#fff", colour) if open_ else (colour, "#fff")
         self.drawn.append(
             Html.filled(
@@ -169,7 +179,7 @@ class Sheet:
 
 
 def needed(texts: Iterable[str], size: float, limit: float, *, bold: bool = False) -> float:
-    """The width that the widest of these takes, up to ``limit``."""
+    """Returns the width of the widest of ``texts``, at most ``limit``."""
     widest = max((width(plain(text), size, bold=bold) for text in texts), default=0.0)
     return min(widest + 0.1, limit)
 
@@ -182,5 +192,5 @@ def plain(text: str) -> str:
 
 
 def xml(text: str) -> Html:
-    """Text for a file of XML."""
+    """Returns text escaped for an XML file, on one line."""
     return Html.text(plain(text))

@@ -1,8 +1,8 @@
-"""The table that is the chart: label, drawn strip, estimate, interval.
+"""Draws estimates as an HTML table in which each row has a label, a drawn strip, an estimate and an
+interval.
 
-A strip shows the 95 % interval as a line with nested bands (95, 80 and 50 %) and the estimate as a
-dot. The table around it has the figures as text, so that the pictures are hidden from screen
-readers.
+A strip shows the 95 % interval as a line with nested bands (95, 80 and 50 %), and the estimate as a
+dot. The table has the figures as text too, so the pictures are hidden from screen readers.
 """
 
 from __future__ import annotations
@@ -32,17 +32,20 @@ def table(
     titled: bool = False,
     above: Html | None = None,
 ) -> Html:
-    """Rows below their common axis; or each on its own axis, which is not drawn.
+    """Returns the table as HTML. With one ``axis``, that is drawn above all strips; with one for
+    each row, none is drawn.
 
-    ``heads`` are the headings of the last two columns. ``caption`` and ``heading``, that of the
+    ``heads`` are the headings of the last two columns. ``caption``, and the ``heading`` of the
     labels, are for screen readers; ``titled`` shows the caption to all. ``above`` is drawn over the
-    axis. Roles are spelt out because a phone shows the table as a grid, which would lose them.
+    axis. ARIA roles are spelt out because a phone shows the table as a CSS grid, which would lose
+    them.
     """
     own_axes = [axis] * len(rows) if isinstance(axis, Axis) else axis
     top = tick_labels(axis) if isinstance(axis, Axis) else _NONE
     body: list[Html] = []
     aside = False
     for row, own in zip(rows, own_axes, strict=True):
+        # A gap before the first row that is set aside.
         body.append(_row(row, own, gap=row.aside and not aside))
         aside = row.aside
     return Html.filled(
@@ -55,14 +58,16 @@ def table(
 
 
 def plain_table(caption: str, heads: Sequence[str], lines: Sequence[Sequence[str]]) -> Html:
-    """A table of numbers without a picture; the first cell of a line names it."""
+    """Returns a table of numbers without pictures as HTML, which scrolls sideways where it is too
+    wide. The first cell of a line is its label."""
     return scrolling(caption, numbers_table(caption, heads, lines, NUMBERS))
 
 
 def numbers_table(
     caption: str, heads: Sequence[str], lines: Sequence[Sequence[str]], kind: Html = _NONE
 ) -> Html:
-    """The table alone, with the attributes of its ``kind``."""
+    """Returns a table of numbers as HTML, without the box that scrolls; ``kind`` are attributes of
+    the table element. The first cell of a line is its label."""
     top = (Html.filled('<th scope="col">{head}</th>', head=Html.text(head)) for head in heads)
     body = (
         Html.filled(
@@ -83,7 +88,8 @@ def numbers_table(
 
 
 def scrolling(label: str, inside: Html, *, wide: bool = False) -> Html:
-    """A part of the page that scrolls sideways by itself, also by keyboard."""
+    """Returns a box of the page that scrolls sideways by itself, also by keyboard. ``label`` names
+    it for screen readers."""
     return Html.filled(
         '<div class="scroll{wide}" tabindex="0" role="region" aria-label="{label}">{inside}</div>',
         wide=Html(" wide" if wide else ""), label=Html.text(label), inside=inside,
@@ -91,7 +97,7 @@ def scrolling(label: str, inside: Html, *, wide: bool = False) -> Html:
 
 
 def tick_labels(axis: Axis) -> Html:
-    """The words of the ticks."""
+    """Returns the labels of the axis as SVG."""
     words = (
         Html.filled(
             '<text x="{x:.2f}%" y="14"{anchor}>{text}</text>',
@@ -106,7 +112,7 @@ def tick_labels(axis: Axis) -> Html:
 
 
 def strip(row: Row, axis: Axis) -> Html:
-    """The gridlines, the bands and the dot of a row."""
+    """Returns the gridlines, the bands and the dot of a row as SVG."""
     return Html.filled(
         '<svg class="s" aria-hidden="true">{grid}{marks}</svg>',
         grid=grid(axis), marks=_marks(row, axis),
@@ -114,7 +120,8 @@ def strip(row: Row, axis: Axis) -> Html:
 
 
 def grid(axis: Axis, bottom: Html | None = None) -> Html:
-    """A vertical line at each tick; ``bottom`` is where it ends, by default at 100 %."""
+    """Returns a vertical line at each tick mark as SVG; ``bottom`` is where it ends, by default at
+    100 %."""
     end = bottom or Html("100%")
     lines = (
         Html.filled(
@@ -131,6 +138,7 @@ def _marks(row: Row, axis: Axis) -> Html:
         return _NONE
     bands = [(95, row.interval), (80, row.band_80), (50, row.band_50)]
     drawn = [_band(level, ends, axis) for level, ends in bands if ends is not None]
+    # The line lies above the widest band and below the others, so that all three are seen.
     drawn.insert(1, _bar(Html("w"), row.interval, axis, 2))
     dot = Html.filled(
         '<circle class="d{open}" cx="{x:.2f}%" cy="50%" r="5.5"/>',
@@ -147,6 +155,7 @@ def _bar(kind: Html, ends: Ends, axis: Axis, height: int) -> Html:
     left, right = axis.at(ends[0]), axis.at(ends[1])
     return Html.filled(
         '<rect class="{kind}" x="{left:.2f}%" width="{width:.2f}%" y="50%"'
+        # y is in per cent and the height in pixels, so a transform takes half of it off.
         ' height="{height}" transform="translate(0 -{half})"/>',
         kind=kind, left=left, width=max(right - left, _LEAST), height=height, half=height // 2,
     )  # fmt: skip

@@ -1,4 +1,5 @@
-"""Draws a figure over the waves of a panel: a band for each wave, and a thin line between.
+"""Draws a figure over the waves of a panel: bands and a dot for each wave, and a thin line between
+the dots.
 
 The axis of the figure runs upwards. Values stand beside their dots, with a halo, so that lines and
 bands do not cross them.
@@ -15,7 +16,8 @@ from deniably.results.drawing.row import Ends, Row
 
 _TOP, _BELOW = 18, 28  # pixels for a tick above the highest line, and for the waves' names
 _FIRST, _SMALL_FIRST, _LAST = 17.0, 30.0, 86.0
-"""Per cent of the width: ticks stand at the left, a value at the right."""
+"""The first and the last wave's position in per cent of the width: tick labels stand at the left, a
+value at the right. A small picture, which has no values, needs more room for its labels."""
 _OVER, _UNDER = 6, 17
 """Pixels from the dot's middle to the foot of its value, above the line and under it."""
 _MOST_VALUES = 5
@@ -25,10 +27,11 @@ _MOST_VALUES = 5
 def trend(
     about: str, rows: Sequence[Row], axis: Axis, *, height: int = 216, values: bool = True
 ) -> Html:
-    """A picture of one row for each wave, with the row's label below.
+    """Returns a picture of one row for each wave as SVG, with the row's label below.
 
-    ``about`` says what is drawn; screen readers get it with all values. Waves without an estimate
-    have no dot, and the line leaves them out. Without ``values``, none stand beside the dots.
+    ``about`` describes the picture; screen readers get it with all values. Waves without an
+    estimate have no dot, and the line passes over them. ``values`` writes estimates beside the
+    dots: all up to five, otherwise the first and the last.
     """
     bottom = height - _BELOW
     text = "; ".join(

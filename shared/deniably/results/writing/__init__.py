@@ -1,5 +1,6 @@
-"""What a paper says of a survey: sentences, methods, citations and what has to be disclosed.
+"""Writes what a paper needs to say about a survey: sentences, methods, citations, and items that
+have to be disclosed.
 
-``publication`` puts the parts together. Pages, exported folders and the library read it from there,
-so that all of them say the same.
+``publication`` puts the parts together. Pages, exported folders and the library take them from
+there, so that all say the same.
 """

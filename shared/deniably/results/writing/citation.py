@@ -1,4 +1,4 @@
-"""How a paper cites the results of a survey: APA, BibTeX, RIS and the Citation File Format.
+"""Writes how a paper cites the results of a survey: APA, BibTeX, RIS and the Citation File Format.
 
 A server knows the author's key and no name, so the author is a blank to fill in.
 """
@@ -14,16 +14,17 @@ from deniably.core.languages.latex import Latex
 from deniably.core.steering import one_line
 
 AUTHORS = "[state: the authors]"
-_KEY_DIGITS = 8
+_KEY_DIGITS = 8  # of the digest; enough to tell two surveys with one name apart
 
 
 @dataclass(frozen=True, kw_only=True)
 class Citation:
-    """What there is to cite: a survey by its name, title and digest, and where and when.
+    """The survey to cite: its name, its title and the digest of its definition, and when and where
+    its results were published.
 
-    ``day`` is that of closing, or of publication, such as 2026-11-22. ``signed`` is the fingerprint
-    of the author's key and ``url`` the address of the results. ``warning`` is what notes add. Each
-    may be empty.
+    ``version`` is that of Deniably. ``day`` is the day of closing, or of publication, such as
+    "2026-11-22". ``signed`` is the fingerprint of the author's key, and ``url`` the address of the
+    results. ``warning`` is added to the notes. Each of the last four may be empty.
     """
 
     survey: str
@@ -37,12 +38,12 @@ class Citation:
 
     @property
     def key(self) -> str:
-        """The key of the entry: the survey's name and the start of its digest."""
+        """The key of the bibliography entry: the survey's name and the start of its digest."""
         return f"{self.survey}-{self.digest[:_KEY_DIGITS]}"
 
     @property
     def year(self) -> str:
-        """The year of the day; "n.d." where that is unknown, as APA writes."""
+        """The year of ``day``, or "n.d." (APA's mark for no date) if that is empty."""
         return self.day[:4] or "n.d."
 
     @property
@@ -58,12 +59,12 @@ class Citation:
         return f"{self._kept}. {self.warning}" if self.warning else self._kept
 
     def apa(self) -> str:
-        """The entry of a list of references (APA, 7th edition)."""
+        """Returns the entry for a list of references (APA, 7th edition)."""
         link = f" {self.url}" if self.url else ""
         return f"{AUTHORS} ({self.year}). {one_line(self.title)} [Data set; {self._kept}].{link}"
 
     def bibtex(self) -> Bibtex:
-        """The entry of a BibTeX file."""
+        """Returns the entry for a BibTeX file."""
         return Bibtex.entry(
             "misc",
             self.key,
@@ -77,7 +78,7 @@ class Citation:
         )
 
     def ris(self) -> Ris:
-        """The record of a RIS file."""
+        """Returns the record for a RIS file."""
         return Ris.record(
             "DATA",
             [
@@ -92,7 +93,7 @@ class Citation:
         )
 
     def cff(self) -> Yaml:
-        """A CITATION.cff (Citation File Format 1.2.0)."""
+        """Returns the file CITATION.cff (Citation File Format 1.2.0)."""
         address = web_address(self.url)
         lines = [
             Yaml("cff-version: 1.2.0"),

@@ -1,7 +1,8 @@
-"""The eleven items that AAPOR asks every survey to disclose, as far as the survey says them.
+"""Writes the eleven items that AAPOR asks every survey to disclose, as far as they are known from
+the survey.
 
-American Association for Public Opinion Research 2021, Code of Professional Ethics and Practices,
-section III.A.
+Source: American Association for Public Opinion Research 2021, Code of Professional Ethics and
+Practices, section III.A.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from deniably.survey.survey import Survey
 
 @dataclass(frozen=True)
 class Disclosure:
-    """An item: what is known of it, and what the authors still have to ``state``.
+    """One item of the checklist: what is ``known`` about it, and what the authors still have to
+    ``state``.
 
     Either may be empty.
     """
@@ -29,14 +31,15 @@ class Disclosure:
 
     @property
     def text(self) -> str:
-        """The label and the text, with what is missing after "state:"."""
+        """What is known, followed after "state:" by what is missing."""
         return " ".join(filter(None, [self.known, f"state: {self.state}" if self.state else ""]))
 
 
 def disclosures(
     result: SurveyResult, survey: Survey, days: Sequence[str], signed: str = ""
 ) -> list[Disclosure]:
-    """The checklist of these results. ``days`` and ``signed`` are as in ``methods``."""
+    """Returns the checklist for these results. ``days`` are the days of publication and of closing,
+    empty if not known; ``signed`` is the fingerprint of the author's key."""
     known = [day for day in days if day]
     return [
         Disclosure(
@@ -102,6 +105,7 @@ def _dates(result: SurveyResult, days: Sequence[str]) -> tuple[str, str]:
     if result.state != "closed":
         since = f" since {days[0]}" if days else ""
         return f"The survey has been open{since} and is not closed yet.", "the last day"
+    # Both days are known: empty ones were left out.
     if len(days) == 2:
         first, last = days
         return f"{first if first == last else f'{first} to {last}'} (UTC).", ""

@@ -1,4 +1,4 @@
-"""The methods section of a paper: collection, randomisation, estimation and what limits them."""
+"""Writes the methods section of a paper: collection, randomisation, estimation, and limits."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ _GENERAL = ("kasiviswanathan2011", "warner1965")
 
 @dataclass(frozen=True)
 class Methods:
-    """Paragraphs of plain text, and the keys of the works that they cite."""
+    """The methods section: paragraphs of plain text, and the keys of the works in ``references``
+    that they cite."""
 
     paragraphs: tuple[str, ...]
     cited: frozenset[str]
@@ -54,10 +55,10 @@ class _Draft:
 
 
 def methods(result: SurveyResult, survey: Survey, days: Iterable[str], signed: str = "") -> Methods:
-    """The section on these results of a survey.
+    """Returns the methods section on these results of a survey.
 
-    ``days`` are the day of publication and that of closing, as far as they are known; ``signed`` is
-    what to say of the author's key.
+    ``days`` are the days of publication and of closing, empty if not known. ``signed`` is a clause
+    about the author's key, empty if the survey is not signed.
     """
     draft = _Draft()
     passages = (
@@ -69,6 +70,7 @@ def methods(result: SurveyResult, survey: Survey, days: Iterable[str], signed: s
         f" Deniably {own_version()}.",
     )
     paragraphs = (some if isinstance(some, str) else " ".join(some) for some in passages)
+    # Many fonts of word processors lack the narrow space.
     texts = tuple(paragraph.replace(rounding.NARROW, "\u00a0") for paragraph in paragraphs)
     return Methods(texts, frozenset(draft.cited))
 
@@ -175,8 +177,10 @@ def _randomised(draft: _Draft, result: SurveyResult) -> Iterator[str]:
         f" exp({result.total['epsilon']})"
         f"{', except with a probability of delta' if 'delta' in result.total else ''}."
     )
+    # Questions with one mechanism and one protection are described in one sentence.
     alike: dict[tuple[NamedMechanism, Protection], list[QuestionResult]] = {}
     for question in result.questions:
+        # Without the method's words, so that questions with equal mechanisms share one sentence.
         protection = Protection("", Protection.of_result(question).epsilon, _delta(question))
         alike.setdefault((randomiser(question), protection), []).append(question)
     for (used, protection), some in alike.items():

@@ -1,4 +1,4 @@
-"""Everything that a paper needs to say of a survey's results, from one place."""
+"""Gathers everything that a paper needs to say about a survey's results."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ CITED_AS = ("apa", "bibtex", "ris", "cff")
 
 @dataclass(frozen=True)
 class Publication:
-    """The results of a survey, ready to be written up.
+    """The results of a survey, from which the texts of a paper are made.
 
-    ``published`` and ``closed`` are days such as 2026-11-22, ``signed`` is the fingerprint of the
-    author's key, ``url`` the address of the results, and ``warning`` what files of data begin with.
-    Each may be empty.
+    ``published`` and ``closed`` are days such as "2026-11-22", ``signed`` is the fingerprint of the
+    author's key, ``url`` the address of the results, and ``warning`` a sentence that data files
+    begin with. Each may be empty.
     """
 
     result: SurveyResult
@@ -39,16 +39,17 @@ class Publication:
     warning: str = ""
 
     def sentence(self, question: str) -> str:
-        """The finding of a question with its interval, n, mechanism and epsilon.
+        """Returns the finding of a question as a sentence, with its interval, n, mechanism and
+        epsilon.
 
         Raises KeyError if there is no such question.
         """
         return question_sentences.sentence(self.result, question)
 
     def methods(self, style: str = "apa") -> str:
-        """The methods section and its references, as plain text with a line a paragraph.
+        """Returns the methods section and its references as plain text, each paragraph on one line.
 
-        Raises ValueError for another style than "apa".
+        Raises ValueError for a style other than "apa".
         """
         if style not in STYLES:
             raise ValueError(f"there is no style {style!r}; there is {', '.join(STYLES)}")
@@ -56,9 +57,9 @@ class Publication:
         return "\n\n".join([*self.section.paragraphs, "References", *listed]) + "\n"
 
     def cite(self, style: str = "bibtex") -> str:
-        """How to cite the results: as "apa", "bibtex", "ris" or "cff" (CITATION.cff).
+        """Returns how to cite the results: as "apa", "bibtex", "ris" or "cff" (CITATION.cff).
 
-        Names of authors are a blank to fill in: a server knows their key alone. Raises ValueError
+        Names of authors are a blank to fill in: a server knows only their key. Raises ValueError
         for another style.
         """
         written: dict[str, Callable[[], str]] = {
@@ -73,7 +74,7 @@ class Publication:
 
     @cached_property
     def section(self) -> Methods:
-        """The methods section."""
+        """The methods section, as paragraphs."""
         key = f", signed with the key {self.signed}" if self.signed else ""
         return section.methods(self.result, self.survey, self._days, key)
 
@@ -84,7 +85,7 @@ class Publication:
 
     @property
     def citation(self) -> Citation:
-        """The survey itself as something to cite."""
+        """The survey itself as a work to cite."""
         survey, day = self.survey, self.closed or self.published
         return Citation(
             survey=survey.name, title=self.result.title, digest=self.result.digest,
@@ -94,25 +95,28 @@ class Publication:
 
     @property
     def bibliography(self) -> str:
-        """The file references.bib: the survey, then the works that the methods cite."""
+        """The contents of references.bib: the survey, then the works that the methods section
+        cites."""
         return "\n".join(
             [self.cite("bibtex"), *(reference.bibtex.source for reference in self.references)]
         )
 
     @property
     def records(self) -> str:
-        """The file references.ris: the survey, then the works that the methods cite."""
+        """The contents of references.ris: the survey, then the works that the methods section
+        cites."""
         return "\n".join(
             [self.cite("ris"), *(reference.ris.source for reference in self.references)]
         )
 
     @property
     def checklist(self) -> list[Disclosure]:
-        """Answers what AAPOR asks to disclose, item by item."""
+        """The items that AAPOR asks to disclose, with the survey's answers."""
         return disclosures(self.result, self.survey, self._days, self.signed)
 
     def methods_file(self) -> str:
-        """METHODS.md: the findings, the methods section and its references, in Markdown."""
+        """Returns the contents of METHODS.md: the methods section, the findings and the references,
+        in Markdown."""
         questions = self.result.questions
         cited = [
             (self.citation.apa(), self.url),
@@ -136,7 +140,8 @@ class Publication:
         )
 
     def checklist_file(self) -> str:
-        """CHECKLIST.md: what AAPOR asks to disclose, in Markdown."""
+        """Returns the contents of CHECKLIST.md: the items that AAPOR asks to disclose, in
+        Markdown."""
         items = (
             Markdown.filled(
                 "{number}. **{item}.** {text}",

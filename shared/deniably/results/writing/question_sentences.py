@@ -1,4 +1,5 @@
-"""One sentence a question that a paper can print: estimate, interval, n and how it was asked.
+"""Writes one sentence for each question that a paper can print: estimate, interval, n and how it
+was asked.
 
 Numbers are rounded as on pages (``drawing.rounding``). Where an interval reaches an end of the
 scale, the sentence says so and adds the unbiased estimate, which may lie beyond that end.
@@ -47,7 +48,8 @@ class _Clause:
 
 
 def sentence(result: SurveyResult, name: str) -> str:
-    """The finding of a question for a paper. Raises KeyError if there is no such question."""
+    """Returns the finding of the question ``name`` as a sentence for a paper. Raises KeyError if
+    there is no such question."""
     question = result.question(name)
     clauses = list(_clauses(question, f"{narrative.level_text(result.confidence)} CI"))
     *first, last = clauses
@@ -154,6 +156,7 @@ def _of_leader(
     if clear:
         return _vague(f"the share of “{label}”, the most frequent {to},", reading, _share(figure),
                       level)  # fmt: skip
+    # Combinations have no joint intervals, so nothing is said about a lead.
     before = "the" if not joint else "no answer was clearly in front: the"
     if reading.state == "known":
         text = f"{before} highest estimate of any {to} was {reading.value}, for “{label}”"
@@ -247,6 +250,7 @@ def _of_vector(question: VectorResult, level: str) -> Iterator[_Clause]:
         of = f" under “{question.label}”" if number == 0 else ""
         clause = _of_mean(f"the mean of “{part.label}”{of}", mean, level)
         size = f"; n = {mean.n:,}" if _is_sampled(question) else ""
+        # A clause without an interval has empty brackets.
         yield _Clause(clause.text, f"{clause.bracket}{size}".removeprefix("; "))
 
 

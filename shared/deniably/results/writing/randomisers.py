@@ -1,6 +1,6 @@
-"""How answers were randomised, in the words of a methods section, with the sources.
+"""Describes how answers were randomised, in the words of a methods section, with sources.
 
-It reads the mechanism of a document of results, which may come from a server far away.
+Reads the mechanism's parameters from a results document, which may come from another server.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ from deniably.core.counting import counted
 from deniably.results.document import QuestionResult
 
 Parameters = Mapping[str, Any]
-"""A mechanism as the document has it: its name and its integers."""
+"""A mechanism in a results document: its name and its parameters."""
 
 
 @dataclass(frozen=True)
 class NamedMechanism:
-    """A mechanism by its usual ``name``, what a report of it is, and the keys of its sources.
+    """A mechanism in words: its usual ``name``, a clause that says what one report is, and the keys
+    of its sources in ``references``.
 
-    ``report`` is a clause without a full stop, empty for a mechanism that has no description.
+    ``report`` has no full stop; it is empty for a mechanism that has no description.
     """
 
     name: str
@@ -29,7 +30,8 @@ class NamedMechanism:
 
 
 def randomiser(question: QuestionResult) -> NamedMechanism:
-    """The mechanism of a question, in words."""
+    """Returns the mechanism of a question in words; without a description for one that is not known
+    here."""
     return _in_words(question.mechanism) or NamedMechanism(question.method)
 
 
@@ -40,9 +42,12 @@ def _in_words(parameters: Parameters) -> NamedMechanism | None:
 
 def _subset_selection(parameters: Parameters) -> NamedMechanism:
     k, omega = int(parameters["k"]), int(parameters["omega"])
+    # Of all sets, comb(k-1, omega-1) hold the true answer and comb(k-1, omega) do not: a ratio of
+    # omega : k - omega, times the weights (Ye and Barg 2018).
     kept, other = omega * parameters["own"], (k - omega) * parameters["other"]
     p = kept / (kept + other)
     if omega > 1:
+        # Of the sets with a given other answer, (omega-1) : (k-omega) hold the true one or not.
         q = omega * ((omega - 1) * parameters["own"] + (k - omega) * parameters["other"])
         return NamedMechanism(
             "subset selection",
@@ -112,6 +117,7 @@ def _unary(parameters: Parameters) -> NamedMechanism:
     own, other, total = (int(parameters[key]) for key in ("own", "other", "total"))
     name = "unary encoding"
     sources: tuple[str, ...] = ("wang2017",)
+    # Symmetric if p + q = 1, optimised if p = 1/2 (Wang et al. 2017).
     if own + other == total:
         name, sources = "symmetric unary encoding", ("erlingsson2014", *sources)
     elif 2 * own == total:
@@ -204,7 +210,7 @@ _WORDS: Mapping[str, Callable[[Parameters], NamedMechanism | None]] = {
 
 
 def chance(probability: float) -> str:
-    """A probability with four digits, never rounded to 0 or 1.
+    """Returns a probability as text with four significant digits, never rounded to 0 or 1.
 
     >>> chance(0.75), chance(0.880797), chance(0.999999999)
     ('0.75', '0.8808', '0.999999999')

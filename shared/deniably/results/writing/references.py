@@ -1,4 +1,4 @@
-"""Published works that methods rest on, as APA, BibTeX and RIS write them."""
+"""Lists the published works that methods sections cite, and writes them as APA, BibTeX and RIS."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ _BIBTEX_PLACES: dict[Kind, LiteralString] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
-    """One work. Authors are "Family, I." each; ``within`` is its journal, proceedings or publisher.
+    """One published work. Authors are "Family, I." each; ``within`` is its journal, proceedings or
+    publisher.
 
     Pages are "first-last". A work without a DOI may have a ``url``.
     """
@@ -41,7 +42,7 @@ class Work:
 
     @property
     def cited(self) -> str:
-        """The work as a text names it in brackets: authors and year.
+        """The work as a text cites it in brackets: authors and year.
 
         >>> SOURCES["ye2018"].cited, SOURCES["wang2017"].cited
         ('Ye & Barg, 2018', 'Wang et al., 2017')
@@ -52,7 +53,7 @@ class Work:
 
     @property
     def apa(self) -> str:
-        """The entry of a list of references (APA, 7th edition), as plain text.
+        """The entry for a list of references (APA, 7th edition), as plain text.
 
         >>> SOURCES["wang2017"].apa.partition("In ")[2]
         '26th USENIX Security Symposium (pp. 729\u2013745).'
@@ -67,17 +68,18 @@ class Work:
             volume = f"{self.volume}{number}" if self.volume else ""
             where = ", ".join(filter(None, (self.within, volume, pages)))
         link = f" {self.address}" if self.address else ""
+        # APA sets no full stop after a question mark.
         title = self.title if self.title.endswith("?") else f"{self.title}."
         return f"{listed(self.authors)} ({self.year}). {title} {where}.{link}"
 
     @property
     def address(self) -> str:
-        """Its DOI or URL as an address; empty where it has neither."""
+        """The web address of the DOI, otherwise the URL; empty if the work has neither."""
         return f"https://doi.org/{self.doi}" if self.doi else self.url
 
     @property
     def bibtex(self) -> Bibtex:
-        """The entry of a BibTeX file."""
+        """The entry for a BibTeX file."""
         return Bibtex.entry(
             self.kind,
             self.key,
@@ -96,7 +98,7 @@ class Work:
 
     @property
     def ris(self) -> Ris:
-        """The record of a RIS file."""
+        """The record for a RIS file."""
         first, _, last = self.pages.partition("-")
         return Ris.record(
             _RIS_TYPES[self.kind],
@@ -120,7 +122,7 @@ _EN_DASH = "\u2013"
 
 
 def listed(authors: Iterable[str]) -> str:
-    """Authors as APA lists them, up to twenty.
+    """Returns the authors as APA lists them. APA's rule for more than twenty is not applied.
 
     >>> listed(["Ye, M.", "Barg, A."]), listed(["Warner, S. L."])
     ('Ye, M., & Barg, A.', 'Warner, S. L.')
@@ -130,7 +132,8 @@ def listed(authors: Iterable[str]) -> str:
 
 
 def bracketed(keys: Iterable[str]) -> str:
-    """Works in brackets, after a space; empty without any. They come in alphabetical order.
+    """Returns the citation of works in brackets, in alphabetical order, after a space; an empty
+    string for no works.
 
     >>> bracketed(["ye2018", "wang2017"]), bracketed([])
     (' (Wang et al., 2017; Ye & Barg, 2018)', '')
@@ -140,7 +143,8 @@ def bracketed(keys: Iterable[str]) -> str:
 
 
 def in_order(keys: Iterable[str]) -> list[Work]:
-    """The works as a list of references has them, each once."""
+    """Returns the works with these keys as a list of references has them: in alphabetical order,
+    each once."""
     return sorted((SOURCES[key] for key in set(keys)), key=lambda work: work.apa.casefold())
 
 

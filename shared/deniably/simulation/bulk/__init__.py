@@ -1,9 +1,11 @@
 """Randomises many answers at once in numpy, for simulations.
 
-Every mechanism of ``mechanisms`` has a sampler; any other with a law works, but slowly. Samplers
-use whole numbers only, and follow the law of the mechanism exactly. Their random bytes come from
-the operating system or, where many are needed, from AES-256 under keys of it. They spend them in
-another way than SPEC section 1 says. A device has one answer and uses ``mechanism.randomise``.
+Each common mechanism has a fast sampler; every other mechanism is drawn as a device draws it, which
+is slow. Samplers use whole numbers only, and follow the law (output distribution) of the mechanism
+exactly. Their random bytes come from the operating system or, where many are needed, from AES-256
+in counter mode, keyed by the operating system. The same bytes give other reports than on a device,
+since SPEC section 1 fixes only the device's order of draws. A device has one answer and uses
+``mechanism.randomise``.
 """
 
 from __future__ import annotations
@@ -27,16 +29,20 @@ Reports = npt.NDArray[Any]
 
 
 def randomise_many(mechanism: Randomiser[Law], answers: AnswerArray) -> Reports:
-    """Randomises n answers into n reports.
+    """Randomises n answers and returns n reports.
 
-    ``answers`` are choices or positions, shape (n,); booleans, shape (n, k), where several options
-    can be ticked; positions, shape (n, d), for a vector and for Gaussian noise on d > 1 numbers.
+    ``answers`` are, for a question with one answer, indices of choices or positions on the number's
+    grid, from 0, shape (n,); for one where several options can be ticked, booleans, shape (n, k);
+    for several numbers (a vector, or Gaussian noise on d > 1 numbers), positions, shape (n, d).
 
-    Returns for subset selection, set response and unary encoding bits, shape
-    (n, ceil(cell_count/8)): bit ``v % 8`` of byte ``v // 8`` is set where the report counts in
-    cell v. For the others the cells themselves, shape (n,), or (n, s) where a report has several.
-    Raises BadAnswer, before any draw.
+    A tally has cells; a report counts in one or several of them. Subset selection, set response and
+    unary encoding return bits, shape (n, ceil(cell_count/8)): bit ``v % 8`` of byte ``v // 8`` is
+    set where the report counts in cell v. The other mechanisms return the numbers of the cells,
+    shape (n,), or (n, s) where a report counts in s cells. Raises BadAnswer, before any draw, if
+    the shape, type or range of ``answers`` is wrong.
     """
+    # A sampler is found by the mechanism's class, not by its law: two classes with the same law
+    # draw in different ways.
     kind, laid_out = type(mechanism), _checked(mechanism.law, answers)
     if draw := single_choice.SAMPLERS.get(kind):  # goes about its own blocks
         return draw(mechanism, laid_out)
@@ -59,12 +65,13 @@ def _checked(law: Law, answers: AnswerArray) -> Any:
 
 
 def tally_many(mechanism: Randomiser[Law], reports: Reports) -> Tally:
-    """Returns the tally of reports as ``randomise_many`` returns them."""
+    """Returns the tally of reports in the layout that ``randomise_many`` returns."""
     if named(mechanism.law):
         cell_count = mechanism.law.cell_count or 0
         return tally_packed(reports.astype(np.uint8, copy=False), cell_count)
     cells = reports.astype(np.int64, copy=False).ravel()
     if mechanism.law.cell_count is not None:
         return Tally(len(reports), np.bincount(cells, minlength=mechanism.law.cell_count))
+    # Noise has no fixed number of cells: the tally begins at the lowest noisy position that came.
     start = int(cells.min()) if cells.size else 0
     return Tally(len(reports), np.bincount(cells - start), start, endless=True)

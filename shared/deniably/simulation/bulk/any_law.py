@@ -1,7 +1,7 @@
-"""Bulk reports of mechanisms that have no sampler of their own.
+"""Randomises many answers with a mechanism that has no sampler of its own.
 
-A matrix of whole weights is drawn from as it stands, exactly; for any other law each report is
-drawn as a device draws it.
+A law with a finite matrix of integer weights is sampled exactly in numpy. For any other law, each
+report is drawn one by one as a device draws it.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from deniably.simulation.bulk.uniform import Int64, below, coins
 
 
 def any_law(mechanism: Randomiser[Law], answers: Any) -> Any:
-    """Draws reports for valid answers, laid out like those of the other samplers of this
-    package."""
+    """Returns the reports to valid answers, in the layout that ``randomise_many`` documents."""
     law = mechanism.law
     if isinstance(law, Finite) and law.exact:
         return _of_rows(law, answers)
@@ -28,6 +27,7 @@ def any_law(mechanism: Randomiser[Law], answers: Any) -> Any:
         inputs = [tuple(np.flatnonzero(row).tolist()) for row in answers]
     elif answers.ndim > 1:
         inputs = [tuple(row) for row in inputs]
+    # One source for all reports; a device makes a new one for each.
     door = coins()
     reports = [mechanism.randomise(answer, door) for answer in inputs]
     if named(law):
@@ -40,13 +40,14 @@ def any_law(mechanism: Randomiser[Law], answers: Any) -> Any:
 
 
 def named(law: Law) -> bool:
-    """Returns whether reports are kept as bits, one a cell, and not as the numbers of their
-    cells."""
+    """Returns whether reports of ``law`` are kept as bits, one for each cell, and not as the
+    numbers of their cells."""
     return isinstance(law, Supporting) and not law.both
 
 
 def _of_rows(law: Finite, answers: Int64) -> Int64:
     rows, reports = knots(answers, law.k, law.rows), np.empty(len(answers), dtype=np.int64)
+    # All answers of one row share its cumulative weights, so there is one search a row.
     for row in np.unique(rows).tolist():
         here = np.flatnonzero(rows == row)
         ends = np.array(list(accumulate(law.row(row))), dtype=np.uint64)

@@ -1,9 +1,10 @@
-"""Uniform subsets of wanted sizes, matched with subsets whose sizes came by chance.
+"""Draws uniform subsets of given sizes, by matching them with random subsets whose sizes vary.
 
-Independent bits cost a few operations on whole words, but how many of them are set is chance. So
-more rows are drawn than are wanted, and each wanted size takes a row of that size that no other
-took. The bits of a row are alike and independent: given its size, every subset is equally likely.
-Only sizes say which row goes where, so this stays true.
+Drawing each choice by an independent coin takes a few operations on 64-bit words, but the number of
+choices drawn is random. So more rows (subsets as bits) are drawn than are wanted, and each wanted
+size takes a row of that size that no other took. The bits of a row are independent and equally
+likely to be set: given its size, every subset is equally likely. Only sizes decide which row goes
+where, so this stays true.
 """
 
 from __future__ import annotations
@@ -23,14 +24,15 @@ Words = npt.NDArray[np.uint64]
 WORD = 64
 _CHUNK = 1 << 13  # words at once, which stay in the cache
 FEWEST = 1 << 9
-"""Sizes that are worth a match; fewer seldom find their rows."""
+"""The smallest number of wanted sizes that are matched; fewer seldom find a row each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Supply:
-    """Rows of ``n`` independent bits, each set with probability ``odd / 2**depth``.
+    """A source of random rows (subsets of ``n`` choices as bits). Each bit is set independently,
+    with probability ``odd / 2**depth``.
 
-    ``percent`` rows are drawn for a hundred sizes.
+    ``percent`` rows are drawn for every hundred wanted sizes.
     """
 
     n: int
@@ -39,34 +41,43 @@ class Supply:
     percent: int
 
     def rows(self, size: int) -> Words:
-        """Returns so many rows, shape (size, ceil(n/64))."""
+        """Returns ``size`` random rows as 64-bit words, shape (size, ceil(n/64)); bits beyond the
+        n-th are 0."""
         width = -(-self.n // WORD)
         bits = np.empty(size * width, dtype="<u8")
         for start in range(0, bits.size, _CHUNK):
             self.set_bits(bits[start : start + _CHUNK])
         rows = bits.reshape(size, width)
         if self.n % WORD:
+            # The last word has bits for choices that do not exist.
             rows[:, -1] &= np.uint64((1 << self.n % WORD) - 1)
         return rows
 
     def set_bits(self, bits: Words) -> None:
-        """Draws all words of ``bits``. By each random word, from the last digit of the probability
-        to its first, the probability p becomes p/2 or, where the digit is 1, (1 + p)/2."""
+        """Fills ``bits`` with random words whose bits are set with probability ``odd / 2**depth``.
+
+        One uniform word is used for each binary digit of the probability, from the last digit to
+        the first. Each turns the probability p so far into p/2 (bitwise and) or, where the digit is
+        1, into (1 + p)/2 (bitwise or).
+        """
         drawn = words(self.depth * bits.size, np.uint64).reshape(self.depth, bits.size)
+        # ``odd`` is odd, so its last digit is 1: a uniform word alone gives 1/2.
         bits[:] = drawn[0]
         for digit in range(1, self.depth):
             step = np.bitwise_or if self.odd >> digit & 1 else np.bitwise_and
             step(bits, drawn[digit], out=bits)
 
     def matched(self, sizes: Integers) -> tuple[Words, Int64]:
-        """Returns subsets of n choices of the given sizes, and where no row was left for a size."""
+        """Returns a subset of n choices for each of ``sizes``, as rows of words, and the indices of
+        the sizes for which no row was left. The rows at those indices are not of the wanted
+        size."""
         rows = self.rows(len(sizes) * self.percent // 100)
         place, left = pairs(sizes.astype(np.uint16), sizes_of(rows), self.n)
         return rows.take(place, axis=0), left
 
 
 def sizes_of(rows: Words) -> npt.NDArray[np.uint16]:
-    """Returns how many bits of each row are set."""
+    """Returns how many bits of each row are set, shape (rows,)."""
     counts = np.bitwise_count(rows)
     sizes = counts[:, 0].astype(np.uint16)
     for column in range(1, counts.shape[1]):
@@ -77,8 +88,11 @@ def sizes_of(rows: Words) -> npt.NDArray[np.uint16]:
 def pairs(
     wanted: npt.NDArray[np.uint16], there: npt.NDArray[np.uint16], maximum: int
 ) -> tuple[Int64, Int64]:
-    """Returns for each wanted size the place of one among those that are there, no place twice; and
-    which sizes have none (their place is 0)."""
+    """Matches each wanted size with an available one, using none twice.
+
+    Returns, for each of ``wanted``, the index in ``there`` of an equal size (0 if none is left),
+    and the indices in ``wanted`` of the sizes for which none is left. No size is above ``maximum``.
+    """
     each_wanted = np.bincount(wanted, minlength=maximum + 1)
     each_there = np.bincount(there, minlength=maximum + 1)
     by_size, source = wanted.argsort(kind="stable"), there.argsort(kind="stable")
@@ -87,6 +101,7 @@ def pairs(
     rank = np.arange(len(wanted)) - first_wanted.repeat(each_wanted)
     has_one = rank < each_there.repeat(each_wanted)
     rank += first_there.repeat(each_wanted)
+    # The r-th wanted one of a size takes the r-th one there, if there are so many.
     place = np.zeros(len(wanted), dtype=np.int64)
     place[by_size[has_one]] = source[rank[has_one]]
     return place, by_size[~has_one]
@@ -94,14 +109,20 @@ def pairs(
 
 @lru_cache(maxsize=64)
 def supplies(n: int, left: int, omega: int) -> tuple[Supply, Supply] | None:
-    """Returns rows for both halves of n choices, of which omega or one less are chosen; None where
-    the halves are too unlike, or the share chosen too near 0 or 1, for most rows to be of use."""
+    """Returns a source of rows for the first ``left`` of n choices and one for the rest, for
+    subsets with ``omega`` or ``omega - 1`` choices.
+
+    Returns None where one side has less than a quarter of the choices, or where no probability
+    ``odd / 2**depth`` with depth up to 8 is close enough to omega/n for most rows to be used.
+    """
     right = n - left
     if 4 * min(left, right) < n:
         return None
     for depth in range(1, 9):
+        # The numerator nearest to 2**depth * omega / n.
         odd = (2 * (omega << depth) + n) // (2 * n)
         p = Fraction(odd, 1 << depth)
+        # Sizes are omega or omega - 1 of n, so the middle of both is what p should be.
         away = abs(Fraction(2 * omega - 1, 2 * n) - p)
         # Of use are rows where the wrong share moves sizes by less than half a deviation.
         if 0 < p < 1 and 4 * max(left, right) * away**2 <= p * (1 - p):

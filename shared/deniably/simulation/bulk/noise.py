@@ -1,7 +1,8 @@
-"""Whole-number noise in bulk, the samplers of SPEC 2.10 with all reports at each step.
+"""Draws whole-number noise for many answers at once, by the samplers of SPEC 2.10.
 
-Source: Canonne, Kamath and Steinke 2020, algorithms 1 to 3. Draws that are refused are made again
-for the reports concerned, until none is left. No floating-point number takes part.
+Source: Canonne, Kamath and Steinke 2020, algorithms 1 to 3. Each step is done for all reports
+together; rejected draws are repeated for their reports until none is left. No floating-point number
+takes part.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from deniably.mechanisms.noise import ratio
 from deniably.simulation.bulk.blocks import Samplers
 from deniably.simulation.bulk.uniform import Booleans, Int64, signed_below
 
-_LOW = 20  # scales in the range up to which a uniform position is the faster proposal
+_LOW = 20  # up to this many scales in the range, a uniform proposal is faster
+# The largest number whose square is still an int64.
 _LARGEST_ROOT = isqrt((1 << 63) - 1)
 
 
@@ -24,7 +26,8 @@ _LARGEST_ROOT = isqrt((1 << 63) - 1)
 
 
 def chance(numerators: Int64, d: int) -> Booleans:
-    """Draws for each n True with probability exactly ``e**-(n/d)``, for 0 <= n <= d <= 2**53."""
+    """Draws a coin for each numerator n, True with probability exactly ``e**-(n/d)``, for 0 <= n <=
+    d <= 2**53. Returns shape (n,)."""
     odd = np.ones(len(numerators), dtype=np.bool_)
     going = np.arange(len(numerators))
     step = 1
@@ -39,17 +42,22 @@ def chance(numerators: Int64, d: int) -> Booleans:
 
 
 def fall(numerators: Int64, d: int) -> Booleans:
-    """Draws for each n >= 0 True with probability exactly ``e**-(n/d)``."""
+    """Draws a coin for each numerator n >= 0, True with probability exactly ``e**-(n/d)``; n may
+    exceed d."""
     return _fall(*np.divmod(numerators, d), d)
 
 
 def discrete_laplace(t: int, s: int, size: int) -> Int64:
-    """Draws ``size`` whole numbers y, with probability proportional to ``e**(-|y| s / t)``."""
+    """Draws ``size`` whole numbers of discrete Laplace noise: y has a probability proportional to
+    ``e**(-|y| s / t)`` (Canonne, Kamath and Steinke 2020, algorithm 2)."""
 
     def propose(places: Int64) -> tuple[Int64, Booleans]:
         u = signed_below(t, places.size)
         kept = chance(u, t)
         at = np.flatnonzero(kept)
+        # u is uniform below t, thinned by e**-(u/t); each success of a coin of e**-1 adds t. So u +
+        # t * successes is geometric with ratio e**-(1/t), and the division by s makes the ratio
+        # e**-(s/t).
         magnitude = (u[at] + t * _successes(at.size)) // s
         negative = signed_below(2, at.size) == 1
         # Zero has no sign: with -0 kept, too, it would come twice as often.
@@ -61,12 +69,15 @@ def discrete_laplace(t: int, s: int, size: int) -> Int64:
 
 
 def discrete_gaussian(p: int, q: int, size: int) -> Int64:
-    """Draws ``size`` whole numbers y, with probability proportional to ``e**(-y**2 q / (2 p))``."""
+    """Draws ``size`` whole numbers of discrete Gaussian noise: y has a probability proportional to
+    ``e**(-y**2 q / (2 p))``, for the variance parameter p/q (Canonne, Kamath and Steinke 2020,
+    algorithm 3)."""
     # A Laplace of the scale of sigma proposes; few of its draws are refused then.
     t = isqrt(p // q) + 1
 
     def propose(places: Int64) -> tuple[Int64, Booleans]:
         y = discrete_laplace(t, 1, places.size)
+        # Kept with probability e**-((|y| - sigma2 / t)**2 / (2 sigma2)), as a fraction over d.
         d = 2 * p * q * t * t
         return y, _fall(*_square_divmod(np.abs(y) * (q * t) - p, d), d)
 
@@ -74,6 +85,7 @@ def discrete_gaussian(p: int, q: int, size: int) -> Int64:
 
 
 def _fall(whole: Int64, rest: Int64, d: int) -> Booleans:
+    # e**-(whole + rest/d) is ``whole`` coins of e**-1 and one of e**-(rest/d), all of them True.
     alive = np.ones(len(whole), dtype=np.bool_)
     turn = 0
     while (at := np.flatnonzero(alive & (whole > turn))).size:
@@ -99,6 +111,7 @@ def _square_divmod(roots: Int64, d: int) -> tuple[Int64, Int64]:
     if np.abs(roots).max(initial=0) <= _LARGEST_ROOT:
         whole, rest = np.divmod(roots * roots, d)
         return whole, rest
+    # Python's integers have no limit; this is slow, but only for the largest variances.
     pairs = [divmod(root * root, d) for root in roots.tolist()]
     whole, rest = np.array(pairs, dtype=np.int64).T
     return whole, rest
@@ -119,15 +132,16 @@ def _until_kept(size: int, propose: Callable[[Int64], tuple[Int64, Booleans]]) -
 
 
 def laplace(mechanism: Laplace, answers: Int64) -> Int64:
-    """Draws noisy positions, shape (n,), for valid positions."""
+    """Returns reported positions (answer plus discrete Laplace noise), shape (n,), for valid
+    positions, shape (n,)."""
     scale = ratio(mechanism.scale, "scale")
     noise = discrete_laplace(scale.numerator, scale.denominator, len(answers))
     return _within(answers + noise, mechanism)
 
 
 def gaussian(mechanism: Gaussian, answers: Int64) -> Int64:
-    """Draws cells ``number * d + coordinate`` in the shape of the answers, (n, d), or (n,) for
-    one."""
+    """Returns reports to d numbers a person: cells ``noisy position * d + coordinate``, in the
+    shape of the answers, (n, d), or (n,) where d is 1."""
     variance = ratio(mechanism.sigma2, "sigma2")
     noise = discrete_gaussian(variance.numerator, variance.denominator, answers.size)
     noisy = _within(answers + noise.reshape(answers.shape), mechanism)
@@ -139,10 +153,12 @@ def _within(noisy: Int64, mechanism: Laplace | Gaussian) -> Int64:
 
 
 def bounded_laplace(mechanism: BoundedLaplace, answers: Int64) -> Int64:
-    """Draws noisy positions within the range, shape (n,), for valid positions.
+    """Returns noisy positions that stay within the grid, shape (n,), for valid positions, shape
+    (n,).
 
-    Where it resamples, noise beyond the ends would be refused, most of it at a large scale. The law
-    is the same by a uniform position y that is kept with probability ``e**-(|y - x| / scale)``.
+    Where the mechanism resamples, noise outside the grid is drawn again, which is most draws if the
+    scale is large. Then a position y is proposed uniformly instead and kept with probability
+    ``e**-(|y - x| / scale)``, where x is the answer. Both ways have the same law.
     """
     k, scale = mechanism.k, ratio(mechanism.scale, "scale")
     t, s = scale.numerator, scale.denominator
@@ -155,6 +171,7 @@ def bounded_laplace(mechanism: BoundedLaplace, answers: Int64) -> Int64:
         reported = signed_below(k, places.size)
         return reported, fall(np.abs(reported - answers[places]) * s, t)
 
+    # Clamping needs one draw; resampling needs as many as it takes.
     if mechanism.beyond == "clamp":
         return np.clip(noisy(np.arange(len(answers)))[0], 0, k - 1)
     return _until_kept(len(answers), uniform if _LOW * t >= s * k else noisy)

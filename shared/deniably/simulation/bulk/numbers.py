@@ -1,4 +1,4 @@
-"""Numbers in bulk: one of any kind, and several of one person."""
+"""Randomises many answers that are numbers: one number a person by any mechanism, or several."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ _OF_ONE: Samplers = {**ordered.SAMPLERS, **noise.SAMPLERS}
 
 
 def vector(mechanism: Vector, answers: Int64) -> Int64:
-    """Draws cells ``number * d + part``, shape (n, s), for valid positions, shape (n, d)."""
+    """Returns reports to several numbers a person, of which ``s`` are sampled: cells ``output * d +
+    part``, shape (n, s), for valid positions, shape (n, d)."""
     d = len(mechanism.parts)
+    # Sampled parts are in ascending order, as in a device's report (SPEC 2.14).
     index = sampled(len(answers), mechanism.s, d)
     cells = np.empty(index.shape, dtype=np.int64)
     for place, part in enumerate(mechanism.parts):

@@ -1,4 +1,5 @@
-"""Positions to one of finitely many outputs in bulk: windows and written channels."""
+"""Randomises many positions to one of finitely many outputs: square-wave windows and explicit
+matrices of weights."""
 
 from __future__ import annotations
 
@@ -13,17 +14,20 @@ from deniably.simulation.bulk.uniform import Int64, below, heads, signed_below
 
 
 def window(mechanism: Window, answers: Int64) -> Int64:
-    """Draws reported outputs, shape (n,), for valid positions, with the draws of the device."""
+    """Returns reported outputs, shape (n,), for valid positions, shape (n,), by the draws that a
+    device makes: a heavier window around the answer or the outputs outside."""
     m, w, n = mechanism.m, mechanism.w, len(answers)
     start = knots(answers, mechanism.k, m - w + 1)
     inside = heads(w * mechanism.own, mechanism.total, n)
+    # Both are drawn, though one is used: cheaper than splitting the answers. Outputs from ``start``
+    # on skip the window.
     i, j = signed_below(w, n), signed_below(m - w, n)
     return np.where(inside, start + i, j + w * (j >= start))
 
 
 def channel(mechanism: Channel, answers: Int64) -> Int64:
-    """Draws reported outputs, shape (n,), for valid positions: u below the sum, searched in its
-    row."""
+    """Returns reported outputs, shape (n,), for valid positions, shape (n,): a uniform integer
+    below the sum of a row's weights is searched in its cumulative weights."""
     ends, total = _ends(mechanism)
     row = knots(answers, mechanism.k, len(mechanism.weights))
     u = below(total, len(answers)) + row.astype(np.uint64) * np.uint64(total)
@@ -31,7 +35,9 @@ def channel(mechanism: Channel, answers: Int64) -> Int64:
 
 
 def knots(answers: Int64, k: int, count: int) -> Int64:
-    """Rounds ``answers * (count - 1) / (k - 1)`` at random so that the means are exact."""
+    """Returns ``answers * (count - 1) / (k - 1)``, rounded up or down at random so that the
+    expected value is exact: the row of a matrix with ``count`` rows for each position on a grid of
+    k."""
     low, rest = np.divmod(answers * (count - 1), k - 1)
     if not rest.any():
         return low

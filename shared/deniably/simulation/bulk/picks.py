@@ -1,4 +1,4 @@
-"""Some of many options or numbers, picked for all reports at once."""
+"""Draws random subsets of options or numbers, for many reports at once."""
 
 from __future__ import annotations
 
@@ -8,19 +8,23 @@ from deniably.simulation.bulk.uniform import Booleans, Int64, signed_below
 
 
 def picked(sizes: Int64, n: int) -> Booleans:
-    """Draws for each of ``sizes`` as many distinct integers below n, every subset equally likely.
+    """Draws a subset of the integers below n for each of ``sizes``, with that many elements, every
+    subset equally likely.
 
-    Returns shape (sizes, n), True where an integer is picked. Source: Bentley and Floyd 1987;
-    where fewer are picked the algorithm begins later.
+    Returns booleans of shape (len(sizes), n), True where an integer is in the subset. Source:
+    Bentley and Floyd 1987 (Communications of the ACM 30:9); for smaller subsets the algorithm
+    starts at a later integer.
     """
     chosen = np.zeros((len(sizes), n), dtype=np.bool_)
     for j in range(n - int(sizes.max(initial=0)), n):
         rows = np.flatnonzero(sizes >= n - j)
+        # Floyd: take t, or j itself if t is in the subset already. j cannot be in it yet.
         t = signed_below(j + 1, rows.size)
         chosen[rows, np.where(chosen[rows, t], j, t)] = True
     return chosen
 
 
 def sampled(rows: int, size: int, n: int) -> Int64:
-    """Draws ``size`` distinct integers below n in ascending order, shape (rows, size)."""
+    """Draws ``size`` distinct integers below n for each of ``rows``, in ascending order; returns
+    shape (rows, size)."""
     return np.nonzero(picked(np.full(rows, size), n))[1].reshape(rows, size)

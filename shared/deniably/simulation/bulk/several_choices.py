@@ -1,4 +1,5 @@
-"""Several ticks in bulk: padded set response, sampled ticks and unary encoding."""
+"""Randomises many answers of which each is a set of ticked options: padded set response, sampled
+ticks and unary encoding."""
 
 from __future__ import annotations
 
@@ -17,8 +18,11 @@ Packed = npt.NDArray[np.uint8]
 
 
 def set_response(mechanism: SetResponse, ticks: Booleans) -> Packed:
-    """Draws reports as bits, shape (n, ceil((k + most) / 8)), for valid ticks, shape (n, k)."""
+    """Returns reports as bits, shape (n, ceil((k + most) / 8)), for valid ticks, shape (n, k).
+    ``most`` is the largest number of ticks, to which blanks pad every answer."""
     maximum, size = mechanism.most, mechanism.size
+    # The number of reported sets that share j cells with the padded answer, times the weight of
+    # one: ``own`` if they share any.
     weights = [
         comb(maximum, j) * comb(mechanism.k, size - j) * (mechanism.own if j else mechanism.other)
         for j in range(min(maximum, size) + 1)
@@ -32,8 +36,11 @@ def set_response(mechanism: SetResponse, ticks: Booleans) -> Packed:
 
 
 def placed(ticks: Booleans, inside: Booleans, outside: Booleans) -> Booleans:
-    """Returns the reported choices, shape (n, k + most), from which of the padded ticks (shape (n,
-    most)) and of all others (shape (n, k)) are in the report, each counted in ascending order.
+    """Returns which of the k options and ``most`` blanks each report names, booleans of shape (n, k
+    + most).
+
+    ``inside`` (n, most) marks which of the padded answer's cells are reported, counted in ascending
+    order; ``outside`` (n, k) marks the same for the cells that are not in the padded answer.
     """
     maximum: int = inside.shape[1]
     cells: int = maximum + outside.shape[1]
@@ -41,19 +48,22 @@ def placed(ticks: Booleans, inside: Booleans, outside: Booleans) -> Booleans:
     blanks: Booleans = np.arange(maximum) < maximum - ticked
     padded = np.hstack([ticks, blanks])
     before: Int64 = padded.cumsum(axis=1, dtype=np.int64)
+    # For every cell, its column in [inside | outside]: its rank among the cells of its own sort.
     order = np.where(padded, before - 1, maximum + np.arange(cells) - before)
     return np.take_along_axis(np.concatenate([inside, outside], axis=1), order, axis=1)
 
 
 def sampled_ticks(mechanism: SampledTicks, ticks: Booleans) -> Int64:
-    """Draws cells ``2 * option + tick``, shape (n, s), for ticks of shape (n, k)."""
+    """Returns reports to ``s`` sampled options as cells ``2 * option + tick``, shape (n, s), for
+    ticks of shape (n, k). Each tick is flipped with the probability of the mechanism."""
     option = sampled(len(ticks), mechanism.s, mechanism.k)
     flipped = heads(mechanism.other, mechanism.own + mechanism.other, option.size)
     return 2 * option + (np.take_along_axis(ticks, option, axis=1) ^ flipped.reshape(option.shape))
 
 
 def unary(mechanism: Unary, ticks: Booleans) -> Packed:
-    """Draws reports as bits, shape (n, ceil(k/8)), for valid ticks, shape (n, k)."""
+    """Returns reports as bits, shape (n, ceil(k/8)), for valid ticks, shape (n, k): each bit is
+    randomised independently."""
     reported = np.empty(ticks.shape, dtype=np.bool_)
     for kind, weight in [(ticks, mechanism.own), (~ticks, mechanism.other)]:
         reported[kind] = heads(weight, mechanism.total, int(np.count_nonzero(kind)))

@@ -1,4 +1,5 @@
-"""Subset selection in bulk: a table of all subsets where they are few, else split counts."""
+"""Randomises many single choices by subset selection: from a table of all subsets where they are
+few, otherwise by splitting counts as ``subsets`` does."""
 
 from __future__ import annotations
 
@@ -17,11 +18,12 @@ from deniably.simulation.bulk.uniform import WORD, Integers, UnsignedInts, below
 
 Packed = npt.NDArray[np.uint8]
 
-_MOST_IN_TABLE = 1 << 14
+_MOST_IN_TABLE = 1 << 14  # subsets: each has four of the 2**16 words, so few draws are repeated
 
 
 def subset_selection(mechanism: SubsetSelection, answers: Integers) -> Packed:
-    """Draws reports to valid answers, shape (n,), as bits, shape (n, ceil(k/8))."""
+    """Returns reports as bits, shape (n, ceil(k/8)), for valid answers (indices of choices), shape
+    (n,)."""
     k, law = mechanism.k, masks(mechanism)
     if law is None:
         return in_blocks(partial(where_many, mechanism), answers, BLOCK)
@@ -29,19 +31,21 @@ def subset_selection(mechanism: SubsetSelection, answers: Integers) -> Packed:
 
 
 def where_many(mechanism: SubsetSelection, answers: Integers) -> Packed:
-    """Draws reports to the answers where a table of all subsets would be too long."""
+    """Returns reports as ``subset_selection`` does, for a mechanism that has too many subsets for a
+    table."""
     k, omega = mechanism.k, mechanism.omega
     kept = heads(omega * mechanism.own, mechanism.total, len(answers))
     return subset_words(k, omega, kept, answers).view(np.uint8)[:, : -(-k // 8)]
 
 
 class CondensedTable:
-    """Draws ``values[i]`` with probability exactly ``weights[i] / total``, two bytes at a time.
+    """A table that draws ``values[i]`` with probability exactly ``weights[i] / total``, two random
+    bytes at a time.
 
     Source: the condensed table of Marsaglia, Tsang and Wang 2004 (J. Stat. Software 11:3), here
-    without its rounding. Of the W = 2**16 words, floor(W * weight / total) stand for a value;
-    the R words left over stand for "draw again", by the remainders (W * weight) % total, whose
-    sum is R * total. This is exact: value i has the probability
+    without its rounding. Of the W = 2**16 words, floor(W * weight / total) stand for a value; the R
+    words left over stand for "draw again", by the remainders (W * weight) % total, whose sum is R *
+    total. This is exact: value i has the probability
 
         floor(W weight / total) / W  +  R / W * (W weight % total) / (R total)  =  weight / total.
 
@@ -57,7 +61,7 @@ class CondensedTable:
         self.ends = np.cumsum(np.array(remainders, dtype=np.uint64))
 
     def draw(self, size: int) -> UnsignedInts:
-        """Draws ``size`` independent values."""
+        """Returns ``size`` independent values."""
         drawn = self.table.take(words(size, np.uint16), mode="clip")  # no word is out of range
         again = np.flatnonzero(drawn == 0)
         if again.size:
@@ -65,20 +69,22 @@ class CondensedTable:
         return drawn
 
     def second(self, u: UnsignedInts) -> UnsignedInts:
-        """Returns the value whose remainder u falls in, for u below the sum of the remainders."""
+        """Returns the value of each draw of the second stage: ``u`` are integers below the sum of
+        the remainders, and each value owns as many as its remainder."""
         return self.values[np.searchsorted(self.ends, u, side="right")]
 
 
 @lru_cache(maxsize=8)
 def masks(mechanism: SubsetSelection) -> CondensedTable | None:
-    """Returns the law of the report to answer 0, as k bits written twice; None where it is too
-    long."""
+    """Returns a table that draws the report to answer 0, as k bits written twice, one copy after
+    the other. Returns None if there are too many subsets for a table."""
     k, omega = mechanism.k, mechanism.omega
     outcomes = math.comb(k, omega)
     if k > 32 or outcomes > _MOST_IN_TABLE:
         return None
     subsets = [sum(1 << choice for choice in subset) for subset in combinations(range(k), omega)]
     weights = [mechanism.own if mask & 1 else mechanism.other for mask in subsets]
+    # R < outcomes, so this keeps R * total, the bound of the second draw, below 2**63.
     if outcomes * sum(weights) >= 1 << 63:
         return None
     twice = [mask | mask << k for mask in subsets]
@@ -86,13 +92,17 @@ def masks(mechanism: SubsetSelection) -> CondensedTable | None:
 
 
 def rotated(masks: UnsignedInts, answers: Integers, k: int) -> Packed:
-    """Returns the reports to ``answers`` from reports to answer 0 (k bits written twice).
+    """Returns the reports to ``answers``, shape (n, ceil(k/8)), from reports to answer 0 (k bits
+    written twice).
 
-    Adding x to every choice, modulo k, takes the subsets with 0 to the subsets with x, one to
-    one; so it takes the law of answer 0 to the law of answer x. On k bits it is a rotation.
+    Adding x to every choice, modulo k, maps the subsets that contain 0 one to one to the subsets
+    that contain x, so it maps the law of answer 0 to the law of answer x. On k bits this is a
+    rotation.
     """
+    # A shift of k bits written twice is a rotation of k bits; no branch is needed.
     turned = masks >> (k - answers).astype(masks.dtype) & ((1 << k) - 1)
     width = -(-k // 8)
+    # numpy has integers of 1, 2, 4 and 8 bytes only; the unused last bytes are cut off.
     size = 1 << (width - 1).bit_length()
     return turned.astype(f"<u{size}").view(np.uint8).reshape(len(turned), size)[:, :width]
 

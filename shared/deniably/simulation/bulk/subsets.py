@@ -1,11 +1,11 @@
-"""Subset selection in bulk where subsets are many: counts are split, then bits are drawn.
+"""Draws random subsets for subset selection where there are too many for a table.
 
-How many of the other choices a report has is known once the answer is kept or not. This count is
-split between two halves. Where many reports are drawn, ``matched`` finds a subset for each half.
-Else halves are split again, until each part is a word of 64 choices; it is split between the
-four lanes of 16 choices of each word; and each lane is one of its subsets, equally likely. All
-splits follow the hypergeometric law exactly, so every subset of a size is equally likely (the
-identity of Vandermonde).
+Once the answer is in the report or not, the number of other choices in it is known. This count is
+split between two halves of the choices. Where many reports are drawn, ``matched`` finds a subset
+for each half. Otherwise halves are split again, until each part is a word of 64 choices; the count
+of a word is split between its four lanes of 16 choices; and each lane takes one of the subsets of
+16 with that count, equally likely. All splits follow the hypergeometric law exactly, so every
+subset of a size is equally likely (the identity of Vandermonde).
 """
 
 from __future__ import annotations
@@ -29,18 +29,16 @@ from deniably.simulation.bulk.uniform import (
     words,
 )
 
-LANE = 16
-_FINE = 52
+LANE = 16  # choices whose 2**16 subsets fit one table
+_FINE = 52  # bits of a second draw; a count below 2**12 fits above them in a word
 
 
 def subset_words(k: int, omega: int, kept: Booleans, answers: Integers) -> Words:
-    """Draws subsets of k choices as little-endian bits, shape (n, ceil(k/64)).
+    """Draws a subset of k choices for each answer, as little-endian bits, shape (n, ceil(k/64)).
 
-    With the answer where it is ``kept``, shape (n,), and without it elsewhere; the others are any
-    of the others, equally likely.
-
-    At first the last choice stands for the answer; then it changes places with it, which takes
-    the law of one answer to the law of another.
+    The subset contains the answer where ``kept``, shape (n,), is True, and does not elsewhere; it
+    has ``omega`` choices, all such subsets equally likely. At first the last choice stands for the
+    answer; then both change places, which maps the law of one answer to the law of another.
     """
     reports = np.zeros((len(answers), -(-k // WORD)), dtype="<u8")
     sizes = omega - kept.astype(np.int64)
@@ -51,6 +49,7 @@ def subset_words(k: int, omega: int, kept: Booleans, answers: Integers) -> Words
 
 def _draw(n: int, omega: int, sizes: Int64, drawn: Words) -> None:
     """Fills ``drawn`` with uniform subsets of n choices of the given sizes, omega or one less."""
+    # Halves begin at whole words, so each side fills columns of its own.
     left = _left(n)
     sides = supplies(n, left, omega) if n > WORD else None
     if sides is None or len(sizes) < FEWEST:
@@ -89,6 +88,7 @@ def _changed_places(reports: Words, answers: Int64, kept: Booleans, last: int) -
     bits = (answers & 63).astype(np.uint64)
     words = flat[at]
     there = words >> bits & np.uint64(1)
+    # Sets the answer's bit to ``kept``, whatever it was.
     flat[at] = words ^ (there ^ kept) << bits
     # Where the answer is the last choice, whose bit was not set yet, nothing is added.
     reports[:, -1] |= there << np.uint64(last % WORD)
@@ -118,14 +118,16 @@ def _word(n: int, counts: Integers) -> Words:
 def uniform_subsets(
     starts: UnsignedInts, lengths: UnsignedInts, refused: UnsignedInts
 ) -> UnsignedInts:
-    """Draws for each start one of that many equally likely subsets of 16 choices, listed from there
-    on.
+    """Draws one of the equally likely subsets of 16 choices, for each start, from
+    ``subsets_by_size``.
 
-    A start stands in the upper 16 bits. Of the 2**16 words times a length as many end in less
-    than ``refused``, 2**16 modulo the length, that the others share out equally by their upper 16
-    bits: those are drawn again. Source: Lemire 2019 (ACM Trans. Model. Comput. Simul. 29:1).
+    The subsets to draw from are the ``lengths`` many rows of that table from ``starts`` on; a start
+    stands in the upper 16 bits. A random word times a length gives a row in its upper 16 bits.
+    Where the lower 16 bits are below ``refused`` (2**16 modulo the length) the draw is repeated, so
+    that all rows are equally likely. Source: Lemire 2019 (ACM Trans. Model. Comput. Simul. 29:1).
     """
     table = subsets_by_size()
+    # The upper half of a product instead of a remainder: no division (Lemire 2019).
     at = lengths * words(lengths.size, np.uint16)
     at += starts
     parts = at.astype("<u4", copy=False).view("<u2").reshape(-1, 2)
@@ -140,29 +142,32 @@ def uniform_subsets(
 
 
 class Split:
-    """Draws a value for each count: ``weights(count)`` maps values, from 1 to 2**16 - 1, to whole
-    numbers of any length, in whose proportion they come, exactly.
+    """A sampler of integer distributions, one for each count: ``weights(count)`` maps values, from
+    1 to 2**16 - 1, to integer weights of any length, and values are drawn exactly in their
+    proportion.
 
-    Source: the condensed table of Marsaglia, Tsang and Wang 2004 (J. Stat. Software 11:3), one a
-    count, without its rounding. Of the W = 2**bits words, floor(W * weight / total) stand for a
-    value; those left over stand for "draw again", by the remainders (W * weight) % total. That
-    second draw looks at 52 bits and, where an end lies within the last one, at as many more as it
-    takes. Tables are made when a count first comes.
+    Source: the condensed table of Marsaglia, Tsang and Wang 2004 (J. Stat. Software 11:3), one
+    table for each count, without its rounding. Of the W = 2**bits words, floor(W * weight / total)
+    stand for a value; those left over stand for "draw again", by the remainders (W * weight) %
+    total. That second draw looks at 52 bits and, where these do not decide between two values, at
+    as many more as it takes. The table of a count is made when the count first occurs.
     """
 
     def __init__(self, maximum: int, bits: int) -> None:
         self.bits = bits
         self.table = np.zeros((maximum + 1) << bits, dtype=np.uint16)  # 0 stands for "draw again"
         self.remainders: dict[int, Mapping[int, int]] = {}
+        # An entry below all counts: a search never falls before the first end.
         self._parts = {-1: (np.zeros(1, np.uint64), np.zeros(1, np.uint16))}
         self._ends = self._parts[-1]
 
     def weights(self, count: int) -> Mapping[int, int]:
-        """Returns the law of a count."""
+        """Returns the weight of each value for a count. Subclasses define it."""
         raise NotImplementedError
 
     def draw(self, counts: Integers) -> UnsignedInts:
-        """Returns an independent value for each count."""
+        """Returns an independent value for each of ``counts``, shape (n,)."""
+        # The tables of all counts stand in one array, so that one look-up serves all.
         at = (counts << self.bits) + (words(len(counts), np.uint16) >> (16 - self.bits))
         drawn = self.table.take(at)
         again = np.flatnonzero(drawn == 0)
@@ -184,6 +189,8 @@ class Split:
         self.table[start : start + sum(at_once)] = np.repeat(list(shares), at_once)
         rest = {value: remainder for value, (_, remainder) in shares.items() if remainder}
         whole = sum(rest.values())
+        # Ends of the remainders as 52-bit fractions, rounded down; the count above makes them
+        # ascend through all counts, so that one search finds the part of each.
         ends = [(count << _FINE) + (end << _FINE) // whole for end in accumulate(rest.values())]
         self.remainders[count] = rest
         self._parts[count] = np.array(ends, np.uint64), np.array(list(rest), np.uint16)
@@ -197,15 +204,18 @@ class Split:
         keys = (counts.astype(np.uint64) << np.uint64(_FINE)) + fine
         at = np.searchsorted(ends, keys, side="right")
         drawn = values[at]
+        # The true end lies somewhere within this 52-bit step: only more bits can decide.
         for unsure in np.flatnonzero(ends[at - 1] == keys):
             drawn[unsure] = self.resolved(int(counts[unsure]), int(fine[unsure]), _FINE)
         return drawn
 
     def resolved(self, count: int, fine: int, bits: int) -> int:
-        """Returns the value at a number of [0, 1) of which the first ``bits`` bits are ``fine``."""
+        """Returns the value of a second draw u in [0, 1) for ``count``. ``fine`` holds the first
+        ``bits`` bits of u; more are drawn until they decide."""
         rest = self.remainders[count]
         ends = list(accumulate(rest.values()))
         while True:
+            # The scaled bounds of all numbers that begin with these bits.
             low, high = fine * ends[-1], (fine + 1) * ends[-1] - 1
             first, last = (bisect_right(ends, edge >> bits) for edge in (low, high))
             if first == last:
@@ -214,14 +224,16 @@ class Split:
 
 
 class Halves(Split):
-    """Tables of how many of the n chosen lie among the first ``left`` choices, plus one."""
+    """A sampler of hypergeometric splits: of n choices, how many of a given number of chosen ones
+    lie among the first ``left``. Values are that number plus 1, since 0 is no value."""
 
     def __init__(self, n: int, left: int) -> None:
         super().__init__(n, 12)
         self.n, self.left = n, left
 
     def weights(self, count: int) -> Mapping[int, int]:
-        """Returns the weights of the hypergeometric law for ``count`` choices."""
+        """Returns the hypergeometric weights for ``count`` chosen ones: {number among the first,
+        plus 1: ways}."""
         right = self.n - self.left
         return {
             h + 1: comb(self.left, h) * comb(right, count - h)
@@ -230,7 +242,8 @@ class Halves(Split):
 
 
 class Lanes(Split):
-    """A way to split a count between lanes of the given sizes: its number among all such ways."""
+    """A sampler of the split of a count between lanes of the given sizes. Values are indices into
+    the list of all splits with that count, plus 1."""
 
     def __init__(self, sizes: Sequence[int]) -> None:
         super().__init__(sum(sizes), 14)
@@ -240,14 +253,15 @@ class Lanes(Split):
         self.first = np.searchsorted(self.ways.sum(axis=1), np.arange(sum(sizes) + 2))
 
     def weights(self, count: int) -> Mapping[int, int]:
-        """Returns the multivariate hypergeometric law."""
+        """Returns the multivariate hypergeometric weights for a count: {index of the split, plus 1:
+        ways}."""
         ways = self.ways[self.first[count] : self.first[count + 1]].tolist()
         return {
             number: prod(map(comb, self.sizes, way)) for number, way in enumerate(ways, start=1)
         }
 
     def split(self, counts: Integers) -> Int64:
-        """Returns the number of the way that each count is split, a row of ``ways``."""
+        """Returns the index in ``ways`` of a random split, for each of ``counts``."""
         way = (self.first - 1).take(counts)
         way += self.draw(counts)
         return way
@@ -255,14 +269,16 @@ class Lanes(Split):
 
 @lru_cache(maxsize=64)
 def halves(n: int, left: int) -> Halves:
-    """Returns the shared splitter of n choices into halves. Its tables grow as counts come, so that
-    all reports share them."""
+    """Returns the sampler of splits of n choices into the first ``left`` and the rest. All callers
+    share one object, whose tables are filled as counts occur."""
     return Halves(n, left)
 
 
 @lru_cache(maxsize=16)
 def four_lanes(n: int) -> tuple[Lanes, tuple[UnsignedInts, UnsignedInts, UnsignedInts]]:
-    """Returns how a word of n choices is split, and for each way what ``uniform_subsets`` takes."""
+    """Returns the sampler that splits a word of n <= 64 choices into lanes of 16, and three arrays
+    with a row for each split and a column for each lane: the ``starts``, ``lengths`` and
+    ``refused`` that ``uniform_subsets`` takes."""
     sizes = [min(LANE, max(0, n - start)) for start in range(0, WORD, LANE)]
     lanes = Lanes(sizes)
     first = [0, *accumulate(comb(LANE, count) for count in range(LANE))]
@@ -276,7 +292,7 @@ def four_lanes(n: int) -> tuple[Lanes, tuple[UnsignedInts, UnsignedInts, Unsigne
 
 @lru_cache(maxsize=1)
 def subsets_by_size() -> UnsignedInts:
-    """Returns all subsets of 16 choices as bits, ordered by size; subsets of the first few choices
-    come first."""
+    """Returns all subsets of 16 choices as 16-bit integers, ordered by size; among equal sizes,
+    subsets of the first choices come first."""
     subsets = np.arange(1 << LANE, dtype="<u2")
     return subsets[np.bitwise_count(subsets).argsort(kind="stable")]

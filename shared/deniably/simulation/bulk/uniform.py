@@ -1,4 +1,4 @@
-"""Where randomness enters: many exact uniform integers and coins."""
+"""Draws many exact uniform integers and coins. All randomness of ``simulation`` enters here."""
 
 from __future__ import annotations
 
@@ -20,20 +20,22 @@ Int64 = npt.NDArray[np.int64]
 Booleans = npt.NDArray[np.bool_]
 
 WORD = 16
-"""Bits of the words that tables and coins look at first."""
+"""The bits of the random words that lookup tables and coins take first."""
 
 _SHORT = 1 << 13  # bytes; making a key takes as long as these from the operating system
 
 _ZEROS = memoryview(bytes(1 << 20))
 
 RandomSource = Callable[[int], bytes]
+# A context variable, so that threads with sources of their own do not meet.
 _given: ContextVar[RandomSource | None] = ContextVar("given", default=None)
 
 
 @contextmanager
 def drawn_from(source: RandomSource) -> Generator[None]:
-    """Makes all draws of this room come from ``source(count)`` within the block, as for an
-    experiment that has to be repeated; outside it they come from the operating system."""
+    """Makes all draws of this package come from ``source(count)``, which returns ``count`` bytes,
+    within the block, so that an experiment can be repeated. Outside it they come from the operating
+    system."""
     before = _given.set(source)
     try:
         yield
@@ -42,15 +44,17 @@ def drawn_from(source: RandomSource) -> Generator[None]:
 
 
 def coins() -> Coins:
-    """Returns a device's ``Coins`` that draw from the same source."""
+    """Returns a device's ``Coins`` object that draws from the source of ``drawn_from``, or from the
+    operating system outside such a block."""
     return Coins(_given.get())
 
 
 def below(n: int, size: int) -> UnsignedInts:
-    """Draws ``size`` integers below n, each value with probability exactly 1/n, for 1 <= n <
+    """Returns ``size`` integers below n, each value with probability exactly 1/n, for 1 <= n <
     2**63."""
     if n == 1:
         return np.zeros(size, dtype=np.uint16)
+    # A 16-bit draw is repeated with a probability below n / 2**16, at most 1/64 here.
     word = np.uint16 if n <= 1 << 10 else np.uint64
     largest = int(np.iinfo(word).max)
     last = largest - (largest + 1) % n
@@ -62,17 +66,19 @@ def below(n: int, size: int) -> UnsignedInts:
 
 
 def signed_below(n: int, size: int) -> Int64:
-    """Draws as ``below``, as signed integers: numpy turns sums of 64-bit unsigned and signed into
-    floats."""
+    """Returns ``size`` uniform integers below n as ``below`` does, but signed: numpy turns sums of
+    64-bit unsigned and signed integers into floats."""
     return below(n, size).astype(np.int64)
 
 
 def heads(weight: int, total: int, size: int) -> Booleans:
-    """Draws ``size`` coins, each True with probability exactly weight / total, 0 <= weight < total.
+    """Returns ``size`` coins, each True with probability exactly weight / total, for 0 <= weight <
+    total.
 
-    A word of 16 bits decides, but for the one word in which the share ends; there a second draw
-    does, so that 2**16 P(True) = cut + rest / total = 2**16 weight / total.
+    A word of 16 bits decides, unless it is the one word in which weight / total ends; then a second
+    draw decides. So 2**16 P(True) = cut + rest / total = 2**16 weight / total.
     """
+    # Words below ``cut`` are heads; the word ``cut`` is so with probability rest / total.
     cut, rest = divmod(weight << WORD, total)
     drawn = words(size, np.uint16)
     shown = drawn < cut
@@ -82,10 +88,11 @@ def heads(weight: int, total: int, size: int) -> Booleans:
 
 
 def words(size: int, word: type[np.unsignedinteger[Any]]) -> UnsignedInts:
-    """Draws ``size`` random words."""
+    """Returns ``size`` random words of the integer type ``word``."""
     count = size * np.dtype(word).itemsize
     source = _given.get() or (urandom if count < _SHORT else stream)
     random_words = source(count)
+    # A bytearray is writable, bytes are not: callers change their draws in place.
     return np.frombuffer(
         random_words if isinstance(random_words, memoryview) else bytearray(random_words),
         dtype=word,
@@ -93,10 +100,11 @@ def words(size: int, word: type[np.unsignedinteger[Any]]) -> UnsignedInts:
 
 
 def stream(count: int) -> memoryview:
-    """Returns ``count`` bytes of AES-256 in counter mode under a new key of the operating system.
+    """Returns ``count`` bytes of AES-256 in counter mode under a fresh key from the operating
+    system.
 
-    Twenty times as fast as its generator. A key serves one call, so no process or thread can
-    meet another's bytes.
+    This is about twenty times as fast as the operating system's generator. A key serves one call,
+    so no process or thread can meet another's bytes.
     """
     key, nonce = urandom(32), urandom(16)
     plain = _ZEROS[:count] if count <= len(_ZEROS) else bytes(count)
