@@ -1,7 +1,7 @@
 """Checks reports while a randomiser runs, whatever its mechanism.
 
 The same coins must give the same report. The mechanism must be able to make it. And reports must
-fall into each cell of the tally as often as the law says.
+fall into each cell of the tally as often as the mechanism's law says.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ Randomise = Callable[..., Hashable]
 
 
 def checked(mechanism: Randomiser[Law], report: Hashable) -> Cells:
-    """Returns the report, typed. Raises BadReport where the mechanism cannot make it."""
+    """Returns the report, as a tuple of integers. Raises BadReport where the mechanism cannot make
+    it."""
     made = cast(tuple[object, ...], report)
     if not isinstance(report, tuple) or any(type(cell) is not int for cell in made):
         raise BadReport("a report is a tuple of integers")
@@ -60,6 +61,7 @@ class _Repeated(Coins):
         self.draws = iter(draws)
 
     def below(self, n: int) -> int:
+        # No bound is 0, so a draw beyond the recorded ones counts as another draw.
         bound, drawn = next(self.draws, (0, 0))
         if bound != n:
             raise _OtherDraw
@@ -67,7 +69,8 @@ class _Repeated(Coins):
 
 
 def made_twice(run: Callable[[Coins], Hashable], coins: Coins) -> tuple[Hashable, int, bool]:
-    """Makes a report twice; returns it, its number of draws, and whether both are the same."""
+    """Makes a report twice from the same draws; returns (report, number of draws, whether both are
+    the same)."""
     recorded = _Recorded(coins)
     report = run(recorded)
     try:

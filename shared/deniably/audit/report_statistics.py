@@ -1,12 +1,13 @@
-"""Counts whole reports, made with the system's own coins, for what no replay can tell.
+"""Counts whole reports, made with the system's own coins, to find what no replay can find.
 
-Replays trust the reference and the tap. So reports are also made without either, and looked at
-from outside: whether the likeliest cell of an answer comes too often, in each question and in all
-together; whether questions, or a question and the bits of an id, go together, within a report, from
-a report to the next, and three at a time; whether ids are even, and never twice the same.
+Replays trust the reference and the recorded random bytes. So reports are also made without either,
+and looked at from outside: whether the likeliest cell of an answer comes too often, in each
+question and in all together; whether questions, or a question and the bits of an id, go together,
+within a report, from a report to the next, and three at a time; whether ids are even, and never
+twice the same.
 
-A feature is a cell's indicator less its probability under the answer, or an id's bit less 1/2.
-Under the law all have mean 0 given the answers, and those of different questions or reports are
+A feature is a cell's indicator less its probability under the answer, or an id's bit less 1/2. For
+a right device all have mean 0 given the answers, and those of different questions or reports are
 independent. So each sum is of independent terms of mean 0 and at most 1 (pairs of neighbouring
 reports are summed in two halves, each of reports that stand in no other pair), and Bernstein's
 inequality bounds its tail: a right device is accused with probability at most ``ALPHA``, whatever
@@ -34,9 +35,11 @@ from deniably.survey.report import Report, make_report
 from deniably.survey.survey import Survey
 
 REPORTS = 4000
+"""How many reports are made, where the lists of their cells are short."""
 _FEWEST, _CELLS_IN_ALL = 200, 20_000_000
 """Reports at least, and cells of all reports above which there are fewer: some ten seconds."""
 ALPHA = 1e-6
+"""The probability that a right device is accused."""
 _ANSWERS, _CELLS = 6, 6
 """Answers and cells of a question that are looked at, spread over all."""
 _TRIPLES = 20
@@ -44,11 +47,13 @@ _TRIPLES = 20
 _ID_BITS = 128
 
 Make = Callable[[Survey, Mapping[str, object]], Report]
+"""Makes a report of true answers."""
 
 
 @dataclass(frozen=True)
 class Counted:
-    """``n`` reports on which ``tests`` sums were looked at, and what is wrong, in words."""
+    """The outcome of counting ``n`` reports: how many sums were tested, and what is wrong, in words
+    (None if nothing is)."""
 
     n: int
     tests: int
@@ -76,7 +81,8 @@ def reports_for(survey: Survey) -> int:
 
 
 def count_reports(survey: Survey, n: int | None = None, make: Make = _made) -> Counted:
-    """Makes ``n`` reports of made-up answers, by default ``reports_for``, and tests their sums."""
+    """Makes ``n`` reports of made-up answers, by default ``reports_for(survey)``, and tests their
+    sums."""
     n = n or reports_for(survey)
     random = Random(n)  # noqa: S311  # of made-up answers
     encoded_answers: list[dict[str, Any]] = []
@@ -235,7 +241,8 @@ def _worst(sums: Sequence[_Sums], seen: _Features, n: int) -> str | None:
     sums has an equal part of ``ALPHA``, and within it each sum."""
     fault, least_tail = None, 0.0
     for each in sums:
-        # Of terms of at most 1; rounding adds less than a millionth to any of them.
+        # Bernstein's inequality for terms of at most 1, with Bonferroni's correction for all sums
+        # and both sides. Rounding adds less than a millionth to any term.
         size = np.maximum(np.abs(each.sums) - 1e-6 * n, 0.0)
         tails = -(size**2) / (2 * (each.variances + size / 3) + 1e-300)
         tails -= log(ALPHA / (2 * size.size * len(sums)))

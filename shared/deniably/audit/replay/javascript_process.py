@@ -1,4 +1,4 @@
-"""Replays JavaScript in a process beside: with two cores an audit takes half the time.
+"""Replays JavaScript in a second process: with two cores an audit takes half the time.
 
 Node and the comparison of what it sends with the reference take about as long as Python's.
 """
@@ -19,7 +19,8 @@ from deniably.audit.replay.scenarios import Definition
 
 
 class JavaScriptProcess:
-    """A process that replays JavaScript from its creation on, and ends with its block."""
+    """A process that replays JavaScript from its creation on. It is a context, at whose end it is
+    killed."""
 
     def __init__(
         self,
