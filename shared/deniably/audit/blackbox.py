@@ -113,6 +113,7 @@ def trials_to_see(catastrophe: float, epsilon: float, alpha: float = ALPHA) -> i
     if not 0 < catastrophe <= 1:
         raise ValueError(f"the probability is {catastrophe:g}; give it above 0, at most 1")
     low, high = 0, 16
+    # Doubling finds a number that is enough, bisection then the least.
     while smallest_visible(high, epsilon, alpha) > catastrophe:
         low, high = high, 2 * high
     while high - low > max(1, high // 1000):
@@ -193,10 +194,12 @@ def _bounds(
 ) -> npt.NDArray[np.float64]:
     low = clopper_pearson(seen, trials, alpha)[0] - delta
     high = clopper_pearson(against, trials, alpha)[1]
+    # A lower end of 0 gives -inf, which promises nothing and is cut to 0 by the caller.
     with np.errstate(divide="ignore"):
         bounds: npt.NDArray[np.float64] = np.log(np.maximum(low, 0.0) / high)
     return bounds
 
 
 def _sample(run: Run, count: int, coins: Callable[[], Coins]) -> list[Hashable]:
+    # New coins for each report, as devices have them.
     return [run(coins()) for _ in range(count)]

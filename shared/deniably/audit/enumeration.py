@@ -67,6 +67,7 @@ class _Replay(Coins):
         self.share = share
         self.whole = whole
         self.cut = cut
+        # Draws before this one repeat the path; later ones extend it.
         self.given = len(path)
         self.at = 0
 
@@ -108,6 +109,7 @@ class _Replay(Coins):
 
 
 def _below(cut: tuple[int, int], share: int, whole: int) -> bool:
+    # Cross-multiplied, since a Fraction at every draw would be the slowest part of a walk.
     over, under = cut
     return share * under < over * whole
 
@@ -130,6 +132,7 @@ class _Stem(Coins):
     __slots__ = ("drawn", "draws", "given", "ids", "path", "share", "turns", "whole")
 
     def __init__(self, path: Sequence[int], share: int, whole: int, ids: Sequence[str]) -> None:
+        # Set directly: a walk makes one of these for each path.
         self._source = _no_bytes
         self.ids = ids
         self.drawn: list[str] = []
@@ -145,6 +148,7 @@ class _Stem(Coins):
         if at < self.given:
             self.draws = at + 1
             return self.path[at]
+        # All n are equally likely, so any of them is a likeliest one.
         self._take(0)
         if n > 1:
             self.turns.append((at, 0, self.share, self.whole, n, None))
@@ -193,6 +197,7 @@ def _chance(n: int, d: int) -> tuple[int, int]:
     """
     if not n:
         return 0, 1
+    # Divided by the upper bound of e**(n/d), so that "yes" is never stated as likelier than it is.
     unit = 1 << _BITS
     happens = unit * unit // exp_bounds(Fraction(n, d), _BITS)[1]
     return unit - happens, happens
@@ -321,6 +326,7 @@ def _wait(waiting: list[_Waiting], path: list[int], turn: Turn) -> None:
     """Put the other branches of a draw of this path among those that wait."""
     depth, taken, share, whole, total, weights = turn
     stem, likely, over = tuple(path[:depth]), -(share / whole), whole * total
+    # One entry for all of them: `explore` puts back the next one when it takes one.
     if weights is None:
         heappush(waiting, (likely * (1 / total), (*stem, 1), share, over, total - 1))
         return

@@ -213,6 +213,7 @@ class _Code:
     def __call__(self, answer: Answer, coins: Coins) -> Hashable:
         try:
             report = self.function(answer, coins) if self.takes_coins else self.function(answer)
+            # Reports are counted, so they need a hash.
             hash(report)
         except TypeError as error:
             if "unhashable" not in str(error):
@@ -221,6 +222,7 @@ class _Code:
                 f"{_name(self.function)} of {answer!r} gives what cannot be counted ({error});"
                 " return a text, a number or a tuple"
             ) from error
+        # A function that exits must not end the audit.
         except (Exception, SystemExit) as error:
             raise self._raised(answer, error) from error
         if report is None:
@@ -321,12 +323,14 @@ def _likelier(
 ) -> Shift:
     """All reports that are more than ``odds`` times as likely under the first answer."""
     none = Fraction(0)
+    # This set has the largest a - odds * b, so if any set breaks the claim, it does.
     reports = [r for r, seen in ours.law.items() if seen > odds * theirs.law.get(r, none)]
     return Shift(
         first,
         second,
         tuple(reports),
         sum((ours.law[report] for report in reports), none),
+        # All that was not explored could be among these reports.
         sum((theirs.law.get(report, none) for report in reports), theirs.unexplored_mass),
     )
 

@@ -119,11 +119,13 @@ def audit_question(
     )
     fault = walked.fault or first.fault or second.fault
     if not fault and not walked.complete:
+        # Two answers are tested; each has half.
         fault = first.misfit(share / 2) or second.misfit(share / 2)
     if keeping and not fault:
         fault = fault_in_waves(
             keeping, reports_over_waves or keeping.reports_over_waves, trials, alpha, coins
         )
+    # Last, since the faults above say more plainly what is wrong.
     if not fault and certified.epsilon > claimed:
         fault = "its reports prove a larger epsilon than is claimed"
     if not fault and not claim.covers(exact):

@@ -37,6 +37,7 @@ class _Recorded(Coins):
     __slots__ = ("draws", "inner")
 
     def __init__(self, inner: Coins) -> None:
+        # No bytes are read here: the inner coins draw.
         super().__init__(lambda _: b"")
         self.inner = inner
         self.draws: list[tuple[int, int]] = []

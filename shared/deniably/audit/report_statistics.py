@@ -180,6 +180,7 @@ class _Column:
         return (cell in reported) - chance, chance * (1 - chance)
 
     def _chance(self, answer: Any) -> tuple[int, float]:
+        # Exact probabilities are slow, and thousands of reports have the same few answers.
         if answer not in self._chances:
             chances = partial(self.law.cell_probability, answer)
             cell = max(self.law.cells(answer), key=chances) if self.cell is None else self.cell
@@ -217,11 +218,14 @@ def _apart(question: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
 def _sums(seen: _Features, questions: int) -> Iterator[_Sums]:
     x, v, width = seen.values, seen.variances, seen.values.shape[1]
     yield _Sums(x.sum(axis=0), v.sum(axis=0), np.arange(width)[:, None])
+    # All questions' likeliest cells at once: small departures in the same direction add up here
+    # alone.
     own = np.arange(questions)
     yield _Sums(x[:, own].sum(keepdims=True)[0], v[:, own].sum(keepdims=True)[0], own[None, :])
     first, second = np.nonzero(_apart(seen.question))
     yield _Sums((x.T @ x)[first, second], (v.T @ v)[first, second],
                 np.column_stack([first, second]))  # fmt: skip
+    # Also a feature with itself: a device could repeat what it sent before.
     both = np.array(list(product(range(width), repeat=2)), np.int64)
     for start in (0, 1):  # reports 0 and 1, 2 and 3, ...; then 1 and 2, 3 and 4, ...
         now = np.arange(start + 1, len(x), 2)

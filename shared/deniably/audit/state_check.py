@@ -78,9 +78,11 @@ def _differing(first: dict[str, str], others: Sequence[dict[str, str]]) -> int:
 
 def _in_a_process(place: str, name: str, calls: Sequence[Call]) -> dict[str, str]:
     done = subprocess.run(
+        # This module, in a process that has called nothing before.
         [sys.executable, "-m", __name__, place, name],
         input=json.dumps(calls), capture_output=True, text=True, check=True,
     )  # fmt: skip
+    # The audited code may print, too; the last line is ours.
     reports: dict[str, str] = json.loads(done.stdout.splitlines()[-1])
     return reports
 
@@ -146,6 +148,7 @@ def _module(place: str) -> Any:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    # Before it runs: dataclasses and pickle look a module up by its name.
     sys.modules["audited"] = module
     spec.loader.exec_module(module)
     return module
@@ -153,4 +156,5 @@ def _module(place: str) -> Any:
 
 if __name__ == "__main__":
     made = _made(sys.argv[1], sys.argv[2], json.load(sys.stdin))
+    # On a line of its own, whatever the audited code left on the last one.
     sys.stdout.write("\n" + json.dumps(made) + "\n")

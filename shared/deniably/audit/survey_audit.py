@@ -167,6 +167,7 @@ def audit_survey(
                     definition, limit, until_enough=until_enough, modules=modules, walks=walks
                 )
             )
+        # Python's own work comes while the other process replays JavaScript.
         whole = _walk_together(survey, progress)
         progress("counting whole reports")
         counts = count_reports(survey)

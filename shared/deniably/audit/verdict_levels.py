@@ -103,6 +103,7 @@ def _of_question(
     """The verdict in one language, and what is missing."""
     name, language = question["name"], tally.language
     if tally.fault:
+        # A fault of no single question speaks against all.
         mine = tally.fault.question in (None, name)
         return ("failed" if mine else "in part"), ([] if mine else ["a fault ended the replays"])
     if tally.not_run:
@@ -112,6 +113,7 @@ def _of_question(
         missing.append(f"not reached in {language}: {', '.join(kinds)}")
     elif not tally.classes_done:
         missing.append(f"some of its inputs were not reached in {language}")
+    # A proof needs no number of replays, only that the code around the randomiser was reached.
     if proved:
         return ("in part" if missing else "proved"), missing
     least, count = tally.least(question), tally.questions[name]

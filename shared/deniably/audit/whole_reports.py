@@ -99,6 +99,7 @@ def law(
     received = _apart(surveys, sent)
     if [report.id for report in received] != list(drawn):
         raise BadReport("the id of a report is the one that was drawn, and one alone is", "$.id")
+    # `of_link` opened the link of the last stratum, in every wave.
     links = [each.every_stratum[-1] for each in surveys]
     if [report.stratum for report in received] != links:
         raise BadReport("the stratum of a report is what the link said", "$.strata")
@@ -293,6 +294,8 @@ def combinations_of(survey: Survey, *, every: bool) -> Iterator[tuple[MechanismI
     if len(survey.questions) <= _BOTH:
         first = list(product(*pairs))
     else:
+        # All first, all last and one mixture: of many questions there are too many combinations of
+        # extremes.
         ends = list(zip(*pairs, strict=True))
         first = [*ends, tuple(pair[i % 2] for i, pair in enumerate(zip(*ends, strict=True)))]
     if not every or _number(survey) > _ANSWERS:
@@ -310,6 +313,8 @@ def _answers(question: Question) -> int:
     domain, hides = question.mechanism.law.domain, show_if(question) is not None
     if isinstance(domain, Ticks) and isinstance(question, SelectMultiple):
         return sum(comb(domain.k - hides, ticks) for ticks in range(question.most + 1))
+    # Less "no tick", which is no answer to a single choice, and "not applicable", which is never
+    # offered.
     return domain.count - isinstance(domain, Ticks) - hides
 
 
@@ -346,6 +351,7 @@ def whole_reports(
     send = send or reports()
     together = walk_reports(waves_of(survey), send, paths)
     yield together
+    # Of two questions the only pair is the whole survey.
     if together.complete or together.fault or len(survey.questions) < 3:
         return
     left = paths
@@ -395,6 +401,7 @@ def waves_of(survey: Survey) -> list[Survey]:
     wave."""
     if not isinstance(survey.waves, Waves):
         return [survey]
+    # Another name makes another digest, and the questions, and so the memos, stay the same.
     return [survey, replace(survey, name="wave-2" if survey.name != "wave-2" else "wave-3")]
 
 
@@ -402,6 +409,7 @@ def reduced(survey: Survey, places: Sequence[int]) -> Survey:
     """Returns the survey with the questions at these places alone, and those that decide whether
     they are shown."""
     names = {survey.questions[place].name for place in places}
+    # From the last one back, so that the condition of a condition is found, too.
     for question in reversed(survey.questions):
         condition = show_if(question)
         if condition and question.name in names:

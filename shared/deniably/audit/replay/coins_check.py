@@ -38,6 +38,7 @@ def edge_draws() -> list[tuple[int, bytes]]:
         for word in {0, 1, n - 1, n, limit - 1, limit, limit + 1, _LARGEST - 1}:
             if 0 <= word < _LARGEST:
                 for top in (0, 0b10100000):  # three bits that are dropped
+                    # The top three of the 56 bits; SPEC 1 drops them.
                     first = (word | top << 48).to_bytes(7, "big")
                     draws.append((n, first + (1).to_bytes(7, "big") * 2))
     return draws

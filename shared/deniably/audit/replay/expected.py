@@ -104,6 +104,7 @@ class Reference:
                 after = document
                 if len(seen.blocks) > self._drawn_first(step, seen):
                     return Difference(number, "it refuses, but took random bytes first"), reached
+                # Later steps may refuse for other reasons than these answers.
                 if number == 0 and scenario["state"] == "answers to refuse":
                     reached.kinds |= set(scenario["kinds"].items())
             except _OtherBytes as error:

@@ -23,6 +23,7 @@ REFUSED: Json = {"$refused": True}
 _MANY = 128
 _BORDERS = 64
 _TYPED = 48
+# The characters of the longest number that SPEC 4.1 takes.
 _LONGEST = 40
 
 
@@ -257,6 +258,7 @@ def _positions(minimum: str, maximum: str, step: str) -> tuple[Fraction, Fractio
 
 def _first(limits: Mapping[str, str], cell: int, cells: int) -> str:
     low, step, count = _grid(limits)
+    # The first position i for which floor(i * cells / count) is the cell (SPEC 4.1).
     return decimal_text(low + step * -(-cell * count // cells))
 
 
@@ -304,8 +306,10 @@ def _of_range(limits: Mapping[str, str], cells: int, random: Random) -> Iterator
 def _other_types(text: str) -> Iterator[Input]:
     """The same number as numbers of a program are."""
     if "." not in text:
+        # Above this JavaScript rounds integers.
         if abs(int(text)) < 2**53:
             yield Input("as an integer", int(text), text)
+    # Only floats that are written back as they were typed; others are other numbers.
     elif repr(float(text)) == text:
         yield Input("as a float", float(text), text)
     yield Input("as a Decimal", {"$decimal": text}, text, anywhere=False)

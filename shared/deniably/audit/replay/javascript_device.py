@@ -106,6 +106,7 @@ class Node:
     def _last_words(self) -> str:
         self._process.kill()
         _, errors = self._process.communicate()
+        # The last lines of Node's stack trace say nothing; the one with the error's name does.
         error_line = re.search(r"^\w*Error.*$", errors or "", re.MULTILINE)
         return error_line[0][:300] if error_line else "it ends without a word"
 

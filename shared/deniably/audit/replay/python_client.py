@@ -130,6 +130,7 @@ class PythonClient:
             self._tap.begin(next(feeding, ()))
             device.questions  # noqa: B018  # drawn with coins of their own, before the answers
             memory.documents.clear()
+            # The server first answers 503, so that the client sends the same again, twice.
             self._refuses = bool(given["again"])
             broken = _broken(lambda: device.answer(_typed(given)))  # noqa: B023
             if self._refuses:
@@ -303,10 +304,12 @@ def _connections(allowed: tuple[str, int]) -> Generator[list[str]]:
 
     for owner, name, real in places:
         setattr(owner, name, watch(real))
+    # Asking a name server carries data out, too.
     socket.getaddrinfo = looked_up
     try:
         yield found
     finally:
+        # `connect` and `sendto` belong to the C base class; deleting ours shows them again.
         for owner, name, _ in places:
             delattr(owner, name)
         socket.getaddrinfo = look_up

@@ -352,6 +352,7 @@ class Schedule:
             document["authors"] = {"https://example.org": ["ab" * 32]}
         if "invited" in self.study.survey and not traded:
             document["tickets"] = {
+                # A device does not verify a ticket that it has, so any ticket will do.
                 version: {"id": f"{self.random.getrandbits(128):032x}", "ticket": "00" * 288}
                 for version in self.study.digests
             }

@@ -53,6 +53,7 @@ def tapped() -> Generator[Tap]:
 
     def watch(real: Callable[..., bytes]) -> Callable[..., bytes]:
         def give(size: int, *more: int) -> bytes:
+            # Other threads, such as those of a server, draw bytes as well.
             mine = threading.get_ident() == thread
             return tap.give(real, size, *more) if mine else real(size, *more)
 
