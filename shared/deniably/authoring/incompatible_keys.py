@@ -1,4 +1,4 @@
-"""Cross-field checks that JSON Schema cannot express with a useful message.
+"""Checks keys of a survey against each other, where JSON Schema cannot do so with a useful message.
 
 A key that would change nothing is refused too: its author expects an effect.
 """
@@ -43,7 +43,8 @@ _NONE = {
 
 
 def problems_in(question: WrittenQuestion, path: str, *, budgeted: bool) -> Iterator[Problem]:
-    """Yields the problems within one question whose keys are those of its type."""
+    """Yields the problems within one question whose keys are those of its type. In a survey with a
+    budget (``budgeted``) questions state no privacy of their own."""
     yield from _privacy_problems(question, path, budgeted=budgeted)
     for check in _CHECKS:
         yield from check(question, path)
@@ -56,7 +57,8 @@ def problems_between(questions: Sequence[WrittenQuestion]) -> Iterator[Problem]:
 
 
 def problems_of_strata(survey: WrittenSurvey) -> Iterator[Problem]:
-    """Yields the problems of a survey's strata: too many, and keys that mean something else."""
+    """Yields the problems of a survey's strata: too many of them, or keys that questions or links
+    use for something else."""
     strata = survey.strata or {}
     try:
         check_strata(strata)
