@@ -44,7 +44,7 @@ Probabilities = Mapping[Hashable, Fraction]
 
 
 class BadCode(ValueError):
-    """The function cannot be audited; the message says why and how to mend it."""
+    """Raised where a function cannot be audited; the message says why, and what to change."""
 
 
 @dataclass(frozen=True)
@@ -245,7 +245,7 @@ class _Code:
         )
 
     def why_not_walked(self, answers: Sequence[Answer], coins: Callable[[], Coins]) -> str:
-        """Why it cannot be walked, in words; empty where it can."""
+        """Returns why the function cannot be walked, in words; empty where it can."""
         if not self.takes_coins:
             return (
                 f"it takes no coins; write {_name(self.function)}(answer, coins) to have it walked"

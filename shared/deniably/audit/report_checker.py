@@ -82,7 +82,8 @@ def made_twice(run: Callable[[Coins], Hashable], coins: Coins) -> tuple[Hashable
 
 
 class ReportChecker:
-    """Runs a randomiser on one answer; ``fault`` is the first fault seen, in words."""
+    """Runs a randomiser on one answer and checks every report; ``fault`` is the first fault seen,
+    in words."""
 
     def __init__(self, mechanism: Randomiser[Law], randomise: Randomise, answer: Any) -> None:
         self.mechanism = mechanism
@@ -93,7 +94,7 @@ class ReportChecker:
         self.counts: Counter[int] = Counter()
 
     def __call__(self, coins: Coins) -> Hashable:
-        """A report, made twice from the same coins and checked."""
+        """Returns a report, made twice from the same coins and checked."""
         report, draws, same = made_twice(lambda door: self.randomise(self.answer, door), coins)
         self.runs += 1
         if not draws:
@@ -107,7 +108,8 @@ class ReportChecker:
         return report
 
     def misfit(self, alpha: float) -> str | None:
-        """Returns the cell with the least likely count, in words, if that is a fault; else None.
+        """Returns in words the cell of the tally with the least likely count, if that is a fault;
+        else None.
 
         Exact binomial tails with a Bonferroni correction over cells and sides: a correct randomiser
         is accused with probability at most ``alpha``.

@@ -75,7 +75,8 @@ def _made(survey: Survey, answers: Mapping[str, object]) -> Report:
 
 
 def reports_for(survey: Survey) -> int:
-    """Returns how many reports are counted: ``REPORTS``, or fewer where their lists are long."""
+    """Returns how many reports are counted: ``REPORTS``, or fewer where a survey's reports have so
+    many possible cells that counting takes long."""
     cells = sum(_size(question.mechanism.law) for question in survey.questions)
     return max(_FEWEST, min(REPORTS, _CELLS_IN_ALL // max(cells, 1)))
 
@@ -172,7 +173,8 @@ class _Column:
         self._chances: dict[Any, tuple[int, float]] = {}
 
     def of(self, encoded_answers: Mapping[str, Any], report: Report) -> tuple[float, float]:
-        """The feature of a report and its variance; 0 where it does not answer the question."""
+        """Returns the feature of a report, and its variance; (0, 0) where the report does not
+        answer the question."""
         reported = report.values.get(self.question)
         if reported is None:
             return 0.0, 0.0

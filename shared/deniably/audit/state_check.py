@@ -49,7 +49,8 @@ class StateCheck:
 
 
 def largest_period(calls: int = CALLS) -> int:
-    """Returns the largest period of a regular departure that the calls show almost surely."""
+    """Returns the largest m such that a departure at every m-th call almost surely shows among
+    ``calls`` calls."""
     return calls // _OFTEN
 
 

@@ -184,7 +184,7 @@ def _totals(survey: Survey) -> Iterator[list[str]]:
 
 
 def protection_texts(loss: Loss) -> dict[str, str]:
-    """Returns a loss as texts: ``odds``, ``epsilon`` and ``delta``."""
+    """Returns the ``odds``, ``epsilon`` and ``delta`` of a loss, each as a text."""
     return {
         "odds": odds_text(loss.odds_bound),
         "epsilon": loss.epsilon_text(),

@@ -226,7 +226,8 @@ def _hides(questions: Iterable[WrittenQuestion]) -> bool:
 
 
 def language_note(language: str) -> list[str]:
-    """Returns a note where the form has no texts in the survey's language."""
+    """Returns a list with a note where the form has no texts in the survey's language; else an
+    empty list."""
     if language.lower().split("-")[0] in LANGUAGES:
         return []
     near = [code for code in LANGUAGES if language.lower().startswith(code)]

@@ -51,7 +51,8 @@ def problems_in(question: WrittenQuestion, path: str, *, budgeted: bool) -> Iter
 
 
 def problems_between(questions: Sequence[WrittenQuestion]) -> Iterator[Problem]:
-    """Yields the problems between questions: repeated names, and conditions that cannot decide."""
+    """Yields the problems between questions: repeated names, and conditions (``show_if``) on what
+    is no earlier question or none of its choices."""
     yield from _repeated(questions, "$.questions", "question")
     yield from _condition_problems(questions)
 

@@ -46,7 +46,7 @@ _SHOWN_ALL = "in waves everybody is asked everything: leave {} out, or ask in a 
 
 
 def wave_problems(written: WrittenSurvey) -> Iterator[Problem]:
-    """Yields the problems of a survey whose keys contradict its waves."""
+    """Yields the problems of a survey whose keys cannot go together with its waves."""
     assert written.waves is not None
     budget, history = written.budget, written.waves.history
     if written.waves.count is not None and written.waves.waves is not None:

@@ -121,6 +121,7 @@ class CountedSince:
 
     def counts(self, scope: Scope, day: str) -> bool:
         """Returns whether a charge of this day counts in the scope's total."""
+        # Dates in this form are in order as texts.
         return scope == "survey" or day >= (self.author if scope == "author" else self.overall)
 
 
@@ -221,6 +222,7 @@ def charge(
     first day on which they would fit, or None. Without a charge the ledger stays as it is, whatever
     was spent before. Without a ``since`` every earlier charge counts.
     """
+    # What costs nothing is never refused, also where a limit is exceeded already (SPEC 8).
     if not entries:
         return ledger
     try:

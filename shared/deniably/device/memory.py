@@ -328,6 +328,7 @@ def answer(
     thrown) and BadAnswer for answers that do not fit. The memory that was passed is unchanged.
     """
     check_names(survey, answers)
+    # Drawn before any answer is looked at, so that what is asked depends on no answer.
     drawn = draw_questions(survey, coins) if drawn is None else drawn
     before = memory.report(survey.digest)
     fresh = fresh_questions(memory, survey, drawn, changed, author)

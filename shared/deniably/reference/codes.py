@@ -20,6 +20,7 @@ def check_character(digits: str) -> str:
 def read_code(text: str) -> str:
     """Returns the 18 characters of a code, from what a person typed or from a link. Raises Invalid
     if the text is no code."""
+    # A link has the code behind the last #.
     last = text.split("#")[-1]
     require(last.isascii(), "a code has letters and digits")
     plain = "".join(ALIKE.get(char, char) for char in last.upper() if char not in " -\t\r\n")

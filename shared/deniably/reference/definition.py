@@ -159,6 +159,7 @@ def check_question(question: Question, earlier: list[dict[str, Any]]) -> None:
     require(type(question) is dict, "a question is an object")
     kind: Json = question.get("type")
     require(type(kind) is str, "a type is a text")
+    # Before the check of the type, which would refuse free text without its own reason.
     if "".join(char for char in kind.lower() if char not in " _-") in FREE_TEXT:
         raise FreeText("free text")
     require(kind in MECHANISMS, "an unknown type of question")

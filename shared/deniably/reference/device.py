@@ -39,6 +39,7 @@ def published(definition: Definition) -> Definition:
 
 def draw_id(coins: Blocks) -> str:
     """Returns the id of a report: 32 hexadecimal digits."""
+    # One draw gives at most 53 bits, so the 128 are drawn in four.
     return "".join(f"{coins.below(2**32):08x}" for _ in range(4))
 
 

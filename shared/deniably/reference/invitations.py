@@ -57,6 +57,7 @@ def written(number: int, modulus: int) -> str:
 def blind(modulus: int, message: bytes, salt: bytes, inverse: int) -> int:
     """Returns the blinded message, for a prepared message, a salt and the ``inverse`` of the
     blinding factor (RFC 9474, section 4.2)."""
+    # One bit less than the modulus, so that the number is below it.
     m = encoded(message, salt, modulus.bit_length() - 1)
     return m * pow(pow(inverse, -1, modulus), E, modulus) % modulus
 
@@ -84,6 +85,7 @@ def check(modulus: int, message: bytes, signature: int, salt_length: int) -> Non
     masked, hashed = block[:-49], block[-49:-1]
     mask = stream(hashed, len(masked))
     opened = bytearray(a ^ b for a, b in zip(masked, mask, strict=True))
+    # The bits that `encoded` cleared say nothing.
     opened[0] &= 0xFF >> (8 * length - bits)
     start = len(opened) - salt_length - 1
     require(opened[:start] == bytes(start) and opened[start] == 1, "another padding")

@@ -84,6 +84,7 @@ def drawn(m: Mechanism, answer: Json, coins: Coins) -> list[int]:
                 return [in_reach(m, y)]
             if m["beyond"] == "clamp":
                 return [min(max(y, 0), m["k"] - 1)]
+            # `resample`: only this draws again.
             if 0 <= y < m["k"]:
                 return [y]
     if name == "gaussian":

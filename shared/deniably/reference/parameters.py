@@ -33,6 +33,7 @@ def ratio(text: Json) -> Fraction:
     match = re.fullmatch(r"[1-9][0-9]{0,9}(/[1-9][0-9]{0,9})?", text)
     require(match, "an integer or a fraction")
     value = Fraction(text)
+    # Python writes a Fraction in lowest terms, so no other spelling is equal.
     require(str(value) == text, "in lowest terms")
     require(max(value.numerator, value.denominator) <= 2**31, "both parts are at most 2^31")
     return value

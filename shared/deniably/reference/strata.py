@@ -31,6 +31,7 @@ def numbered(definition: Definition) -> list[dict[str, str]]:
     values in the definition's, the last key changing soonest. Without strata that is one empty
     stratum."""
     strata: list[dict[str, str]] = [{}]
+    # In this order of loops the last key changes soonest.
     for key in sorted(definition.get("strata", {})):
         strata = [
             stratum | {key: value} for stratum in strata for value in definition["strata"][key]

@@ -93,7 +93,7 @@ class PrivateKey:
 
     @cached_property
     def public(self) -> PublicKey:
-        """The public half."""
+        """The public half of the key."""
         return PublicKey(f"{self._secret.public_key().public_numbers().n:x}")
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Invitation codes: made, read as people type them, and checked for typing errors (SPEC 11.1).
+"""Makes invitation codes, reads them as people type them, and finds typing errors (SPEC 11.1).
 
 A code has 17 random characters from 31 that are hard to confuse (84 bits), and a check character.
 It detects any one wrong character and any two that changed places.

@@ -116,7 +116,11 @@ def closing_digest(version: str) -> str:
 
 
 def closed_entry(survey: str, version: str, day: str, number: int, previous: str) -> RegisterEntry:
-    """Returns the entry that a survey gets when it is closed. ``version`` is its digest."""
+    """Returns the entry that a survey gets when it is closed.
+
+    ``survey`` is its name and ``version`` its digest; ``day`` is a date such as 2026-11-21,
+    ``number`` the place of the entry, from 1, and ``previous`` the hash of the entry before.
+    """
     return {
         "number": number,
         "previous": previous,

@@ -1,5 +1,5 @@
-"""The file that ``deniably sign`` writes: an author's signature of one version of a survey (SPEC
-9.2)."""
+"""Reads and writes the file that ``deniably sign`` makes: an author's signature of one version of a
+survey (SPEC 9.2)."""
 
 from __future__ import annotations
 

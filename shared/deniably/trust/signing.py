@@ -44,7 +44,7 @@ class Key:
 
     @property
     def author(self) -> str:
-        """The public half, in hexadecimal; devices know the author by it."""
+        """The public half of the key, in hexadecimal; devices know the author by it."""
         return self._secret.public_key().public_bytes_raw().hex()
 
     @property

@@ -95,12 +95,12 @@ class Trees:
 
     @property
     def log(self) -> str:
-        """The root of the log."""
+        """The root of the log of all entries."""
         return log_root(self.blocks, self.hashes[BLOCK * len(self.blocks) :])
 
     @property
     def map(self) -> str:
-        """The root of the map."""
+        """The root of the map of names."""
         return self._map.alone or self._map.root
 
     @property

@@ -35,7 +35,7 @@ class NodeFailed(Exception):
 
 
 def shipped_modules() -> Path | None:
-    """Returns the folder of the modules that this installation serves, if it has one."""
+    """Returns the folder of the modules that this installation serves; None if it has none."""
     package = find_spec("deniably_client")  # by name: it is a package of its own
     if package is None or not package.submodule_search_locations:
         return None

@@ -49,7 +49,7 @@ class JavaScriptProcess:
         self._process.stdout.close()
 
     def joined(self, replays: Replays) -> Replays:
-        """Waits for JavaScript; returns the replays of Python with those of JavaScript."""
+        """Waits for the process; returns the replays with those of JavaScript in place."""
         assert self._process.stdout is not None
         output = self._process.stdout.read()
         if status := self._process.wait():

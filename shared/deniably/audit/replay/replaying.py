@@ -338,7 +338,8 @@ class _Run:
         return self.device.used - self._began
 
     def is_over(self, seconds: float, longer: float) -> bool:
-        """Whether its time is over, which is ``longer`` times as long where a verdict needs it.
+        """Returns whether the run's time is over: ``seconds``, or ``longer`` times as long where a
+        verdict needs more replays.
 
         It is processor time, so that a busy machine shortens no audit.
         """
@@ -347,7 +348,7 @@ class _Run:
 
     @property
     def plenty(self) -> bool:
-        """Whether it is enough, and as much as in any language."""
+        """Whether the replays are enough, and as many as in any language."""
         return self.enough and self.tally.reports >= ALL
 
     @property
@@ -367,7 +368,7 @@ class _Run:
         )
 
     def batch(self) -> list[Scenario]:
-        """The next scenarios: first those of the classes, then any."""
+        """Returns the next scenarios: first those of the classes, then random ones."""
         batch = list(islice(self._classes, _BATCH))
         if len(batch) < _BATCH:
             self.tally.classes_done = True
@@ -376,12 +377,12 @@ class _Run:
         return batch
 
     def turn(self, *, patient: bool) -> None:
-        """Run and compare a batch."""
+        """Runs a batch and compares it with the reference."""
         batch = self.batch()
         self.compare(batch, self.device.run(batch))
 
     def compare(self, batch: Sequence[Scenario], seen: Sequence[Sequence[Observed]]) -> None:
-        """Compare what devices did with the reference, up to the first difference."""
+        """Compares what devices did with the reference, up to the first difference."""
         for scenario, observed in zip(batch, seen, strict=True):
             difference, reached = self._reference.compare(scenario, observed)
             self.tally.scenarios += 1
