@@ -196,6 +196,7 @@ def audit_survey(
     recognition = recognition_fault(survey)
     return Audited(
         caption=f"{survey.name}: {survey.title}",
+        # `judged` ends with whole reports, which have no row.
         rows=[_cells(*pair) for pair in zip(done, judged, strict=False)],
         lines=[HEADING, *(line(*pair) for pair in zip(done, judged, strict=False))],
         texts=1,

@@ -56,6 +56,7 @@ def worst(rungs: Iterable[Rung]) -> Rung:
 def one_in(replays: int) -> int:
     """Returns the largest m such that so many replays would have shown a departure in 1 of m
     reports, but for one chance in a million."""
+    # Rounded down, so that no more is said to be seen than would be.
     return max(1, int(replays / SURE))
 
 
@@ -106,6 +107,7 @@ def _of_question(
         # A fault of no single question speaks against all.
         mine = tally.fault.question in (None, name)
         return ("failed" if mine else "in part"), ([] if mine else ["a fault ended the replays"])
+    # A survey that the reference refuses cannot be replayed, so counts are all there is.
     if tally.not_run:
         return ("counted" if replays.foreign else "in part"), [_not_run(tally)]
     missing: list[str] = []

@@ -155,6 +155,7 @@ class _Plan:
 def _plan(written: WrittenSurvey) -> _Plan:
     """Raises BadSurvey where the budget is not enough."""
     waves, questions = written.waves, written.questions
+    # What is published differs from what was written, which costs are measured against.
     sent = [remembering(each, afresh=waves.afresh) for each in questions] if waves else questions
     if written.budget is None:
         return _Plan(questions, sent, [question.privacy for question in sent], None, [])

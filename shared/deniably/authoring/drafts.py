@@ -250,6 +250,7 @@ def _put(newest: Document, base: Document | None, operation: Put) -> Edited | Cl
 
 
 def _add(newest: Document, operation: Add) -> Edited | Clash:
+    # An id that is there already would make two questions one.
     if _keys(newest, operation.question) is not None:
         raise _bad("$.question", f"the draft has a question {operation.question} already")
     made = {"id": operation.question} | _without(operation.keys, "id")

@@ -119,6 +119,7 @@ def _coin_problem(question: WrittenQuestion, path: str) -> Problem | None:
         return None
     if not isinstance(question, WrittenYesNo | WrittenSelectOne):
         return Problem(f"{path}.coins", "coins are for yes_no and select_one")
+    # 0 where choices are missing, which is reported elsewhere.
     if question.coins.yes is not None and len(question.offered()) not in (0, 2):
         return Problem(f"{path}.coins.yes", "the second coin's yes is for two choices")
     return None
@@ -181,6 +182,7 @@ def _parts(question: WrittenQuestion, path: str) -> Iterator[Problem]:
     if isinstance(question, WrittenVector | WrittenPoint | WrittenProduct):
         yield from _repeated(question.parts, f"{path}.parts", "part")
         count = len(question.parts)
+        # 0 where the parts are missing, which is reported elsewhere.
         if isinstance(question, WrittenPoint) and count not in (0, 2):
             yield Problem(f"{path}.parts", f"a point has 2 parts, and this one has {count}")
         if isinstance(question, WrittenProduct) and count > MOST_PARTS:

@@ -61,6 +61,7 @@ def says(description: str, needs: str = "", type: Any = None, **keywords: Any) -
 
 _Text = Annotated[str, Meta(min_length=1, max_length=500, pattern=r"\S")]
 _Prose = Annotated[str, Meta(min_length=1, max_length=5000, pattern=r"\S")]
+# JSON Schema's regular expressions have no \Z.
 _Address = Annotated[str, Meta(pattern=SURVEY_NAME.replace(r"\Z", "$"))]
 _Name = Annotated[str, Meta(pattern=FIELD_NAME.replace(r"\Z", "$"))]
 

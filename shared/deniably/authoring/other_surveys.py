@@ -82,6 +82,7 @@ def left_to_loyal(survey: Survey, others: Sequence[Published], today: str) -> Le
             answered += 1
         except BudgetSpent:
             continue
+    # All surveys are of one author, so an empty key stands for it.
     before = spent(memory.ledger, survey.digest, "")["author"]
     try:
         after = _answered(memory, survey, today, limits)
@@ -146,6 +147,7 @@ def _part(memory: Memory, survey: Survey, today: str) -> int:
         return 0
     names, sizes = [question.name for question in survey.questions], list[int]()
     for start in range(len(names)):
+        # Turned so that each question comes first once.
         order = (names * 2)[start : start + survey.asked]
         held = replace(memory, orders={survey.digest: order})
         sizes.append(len(part_of(held, survey, "", today, _of_author(Limits()))))

@@ -100,4 +100,5 @@ def _assumed(survey: Survey) -> list[str]:
 
 def _of_100(share: float) -> str:
     """A share as a number of 100 people: whole from 10 on."""
+    # From here on one decimal would read 10.0.
     return f"{100 * share:.0f}" if share >= 0.0995 else f"{100 * share:.1f}"

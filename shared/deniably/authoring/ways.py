@@ -475,6 +475,7 @@ class _Draft:
         """Whether devices may accept the survey if no question gives away more than this; roughly,
         to compile only what is worth it."""
         at_once = self.survey.total if self.survey.count else self.survey.history
+        # With memos a device pays for all waves at once.
         memos = at_once.epsilon / self.survey.total.epsilon
         most = sorted(min(each, epsilon) for each in self.epsilons.values())[-self.survey.asked :]
         return memos * sum(most) <= int(EPSILON_LIMIT) + _CLOSE
@@ -508,6 +509,7 @@ class _Draft:
         one = _as_written(product, self._free_name(product.name)) | {"epsilon": epsilon}
         names = {each.name for each in joined}
         budget = self.document.get("budget")
+        # Finer than hundredths, so that the parts lose next to nothing of the budget.
         each = None if budget is None else _down(float(self.whole) / len(self.names), _MILLIONTH)
         questions: list[Document] = []
         for question in cast(Sequence[Document], self.document["questions"]):

@@ -163,6 +163,8 @@ class _OneAnswer(_WithChoices, frozen=True, kw_only=True):
     def mechanism_for(self, privacy: Privacy) -> Mechanism:
         """Returns the best mechanism, the one that the author named, or two coins with an unfair
         second one."""
+        # An unfair second coin treats yes and no differently; subset selection treats all choices
+        # alike.
         if self.coins and (yes := self.coins.unfair) is not None:
             return two_coins(self.coins.truth.exact, yes)
         return super().mechanism_for(privacy)
@@ -248,6 +250,7 @@ class WrittenScale(_WithChoices, frozen=True, kw_only=True, tag="scale"):
         shown = super().published_fields(privacy, words) | {"aim": self.aim}
         if self.scores:
             added = len(self.offered()) - len(self.choices)
+            # Above all others, because published scores have to ascend.
             shown["scores"] = list(self.scores) + [self.scores[-1] + 1 + i for i in range(added)]
         return shown
 

@@ -69,6 +69,7 @@ def settle(definition: Definition, answers: dict[str, Any]) -> tuple[list[str], 
     missing or does not fit, or if ``not_applicable`` is given to a question that is shown.
     """
     hidden, true = [], dict(answers)
+    # Conditions name earlier questions alone, so one pass decides all.
     for question in definition["questions"]:
         condition = question.get("show_if")
         if condition and true.get(condition["question"]) not in condition["is"]:

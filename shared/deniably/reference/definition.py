@@ -190,6 +190,7 @@ def check_question(question: Question, earlier: list[dict[str, Any]]) -> None:
     if kind == "select_multiple":
         maximum = question["most"]
         require(type(maximum) is int and 1 <= maximum <= m["k"], "most is from 1 to k")
+        # `sampled_ticks` takes any number of ticks and has no `most`.
         require(m["name"] == "sampled_ticks" or m["most"] == maximum, "the same most")
     if "aim" in needed:
         require(question["aim"] in ("distribution", "mean"), "distribution or mean")

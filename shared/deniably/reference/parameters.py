@@ -18,6 +18,7 @@ LIMIT = 2**53
 def integers(mechanism: Mechanism, *names: str) -> None:
     """Raises Invalid unless each of the named parameters is an integer."""
     for name in names:
+        # `type`, because True is an int in Python and no integer in JSON.
         require(type(mechanism.get(name)) is int, f"{name} is an integer")
 
 

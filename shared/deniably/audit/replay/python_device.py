@@ -94,6 +94,7 @@ class PythonDevice:
                 after = with_order(memory, survey)
             else:
                 after = self._answer(memory, survey, step)
+        # A refusal is an outcome to compare; any other exception is a fault of the device.
         except DeniablyError:
             after, refused = memory, True
         except Exception as error:

@@ -315,9 +315,11 @@ class Schedule:
             steps.append({"do": "answer", "survey": wave, **_said(answers), **common})
             if "a report that was sent" in odd:
                 steps.append({"do": "sent", "survey": wave})
+            # A second answer to the same survey, which must send the first report again.
             if state != "any answers" or not self.random.randrange(4):
                 again = _said(self._somebody())
                 steps.append({"do": "answer", "survey": wave, **again, **common})
+            # Other answers in a later wave, which must not change a memo.
             if wave and CHANGED not in odd and not self.random.randrange(3):
                 answers = self._somebody()
         scenario: Scenario = {

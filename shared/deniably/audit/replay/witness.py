@@ -82,6 +82,7 @@ def again(witness: Witness, modules: Path | None = None) -> Fault | None:
             return _visited_again(study, witness)
         seen = _seen(study, witness, modules)
         difference, _ = Reference(study).compare(witness.scenario, seen)
+    # A witness is a file from anywhere, so its scenario can have any shape.
     except (KeyError, TypeError, AttributeError, IndexError) as error:
         raise BadWitness(f"its scenario cannot be run: {type(error).__name__}") from None
     if difference is None:
