@@ -31,7 +31,8 @@ PATHS = 1 << 12
 
 
 def sent_probability(mechanism: Memoised[Any], memo: int, report: Cells) -> Fraction:
-    """Returns P(report | memo), derived from the probabilities that a single report must have.
+    """Returns P(report | memo), derived from the probabilities that a single report must have. The
+    memo is the permanently randomised answer from which each wave's report is made.
 
     The shipped weights are not used. A memo is right with the odds ``odds`` against each other one,
     so the single report's law is a mixture: ``odds - 1`` times the law given its own memo, and once
@@ -54,7 +55,8 @@ def sent_probability(mechanism: Memoised[Any], memo: int, report: Cells) -> Frac
 
 
 def joint_probability(mechanism: Memoised[Any], answer: Any, reports: Sequence[Cells]) -> Fraction:
-    """Returns P(reports of all waves | answer). Given the memo the reports are independent."""
+    """Returns P(reports of all waves | answer). Given the memo (the permanently randomised answer)
+    the reports are independent."""
     keeping = mechanism.memo.law
     return sum(
         (

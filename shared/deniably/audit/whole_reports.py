@@ -60,7 +60,7 @@ _BOTH = 3  # the first questions, whose combinations of extremes are all walked 
 
 def reports(make: Callable[..., Any] = make_report) -> Send:
     """Returns a function that makes each survey's report with ``make`` and returns the bytes of
-    all. The memos of one wave are passed on to the next."""
+    all. The memos (permanently randomised answers) of one wave are passed on to the next."""
 
     def send(surveys: Sequence[Survey], answers: AnswersByName, coins: Coins) -> list[bytes]:
         sent: list[bytes] = []

@@ -19,8 +19,9 @@ MANY = 0.05
 
 
 def drawn_afresh(waves: int, kept: Recognition) -> bool:
-    """Returns whether fresh noise in each wave is better than memos, since memos would make too
-    many people recognisable. ``kept`` is the risk with memos."""
+    """Returns whether fresh noise in each wave is better than memos (answers that are randomised
+    once and kept), since memos would make too many people recognisable. ``kept`` is the risk with
+    memos."""
     return waves <= FEW_WAVES and kept.share >= MANY
 
 

@@ -132,8 +132,8 @@ def _allowed(history: Privacy) -> bool:
 def with_memo(
     once: Mechanism, privacy: Privacy, times: Fraction
 ) -> tuple[Memoised[Any], dict[str, str]]:
-    """Returns the memoised mechanism whose waves together keep ``times`` the epsilon of one wave,
-    and its claim.
+    """Returns the memoised mechanism, which randomises an answer once and each wave's report from
+    that, with its claim. All waves together keep ``times`` the epsilon of one wave.
 
     A single report has the probabilities of ``once``, or of the nearest mechanism that memoisation
     supports. Raises ValueError where there is none; the message says what to write instead.

@@ -190,8 +190,8 @@ def kept_memos(memory: Memory, survey: Survey, author: str) -> dict[str, list[in
 
 
 def memo_keys(survey: Survey, author: str) -> dict[str, str]:
-    """Returns the key under which the memory has each question's memo, by the question's name;
-    empty without waves.
+    """Returns the key under which the memory has each question's memo (its permanently randomised
+    answer), by the question's name; empty without waves.
 
     Questions are the same in two waves only if all of their texts, claims and mechanisms are.
     """
@@ -211,8 +211,8 @@ def fresh_questions(
     changed: Collection[str] = (),
     author: str = "",
 ) -> list[Question]:
-    """Returns the questions to ask, randomise and charge: those without a report or memo, and those
-    in ``changed``.
+    """Returns the questions to ask, randomise and charge: those without a report or memo (a
+    permanently randomised answer), and those in ``changed``.
 
     ``drawn`` are the questions that this device asks where nothing is remembered. A question whose
     condition depends on a changed one is changed, too. Raises BadAnswer for a changed question that
@@ -274,8 +274,8 @@ def _seen_days(memory: Memory, author: str | None = None) -> list[str | None]:
 
 
 def charges(survey: Survey, fresh: Sequence[Question], author: str, day: str) -> list[LedgerEntry]:
-    """Returns one ledger entry for each of these questions. A memo is charged once, for all
-    waves."""
+    """Returns one ledger entry for each of these questions. A memo (a permanently randomised
+    answer) is charged once, for all waves."""
     head = (day, author, survey.name, survey.digest)
     return [ledger_entry(*head, question.name, _loss(question)) for question in fresh]
 

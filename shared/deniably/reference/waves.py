@@ -1,4 +1,5 @@
-"""Memoised mechanisms for surveys that are repeated (SPEC 2.16 and 4.4)."""
+"""Memoised mechanisms for surveys that are repeated (SPEC 2.16 and 4.4): the answer is randomised
+once (the memo), and the report of each wave is made from that."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ KEPT = ("subset_selection", "window", "channel", "set_response")
 
 
 def memo_of(m: Mechanism) -> dict[str, Any]:
-    """Returns the mechanism that randomises the answer once; its report is the memo."""
+    """Returns the mechanism that randomises the answer permanently; its report is the memo."""
     once, weights = m["once"], {"own": m["own"], "other": m["other"]}
     if once["name"] == "subset_selection":
         return {"name": "subset_selection", "k": once["k"], "omega": 1} | weights
@@ -32,8 +33,8 @@ def memo_of(m: Mechanism) -> dict[str, Any]:
 
 
 def memos(once: Mechanism) -> int:
-    """Returns K, the number of possible memos of ``once``. Raises Invalid if it cannot be
-    memoised."""
+    """Returns K, the number of memos (permanently randomised answers) that the mechanism ``once``
+    can have. Raises Invalid if it cannot be memoised."""
     match once["name"]:
         case "subset_selection":
             return once["k"]
@@ -48,7 +49,8 @@ def memos(once: Mechanism) -> int:
 
 
 def whole(once: Mechanism) -> int:
-    """Returns Z, the sum of the weights of ``once``. Raises Invalid if it cannot be memoised."""
+    """Returns Z, the sum of the weights of the mechanism ``once``. Raises Invalid if it cannot be
+    memoised."""
     match once["name"]:
         case "subset_selection":
             return once["omega"] * once["own"] + (once["k"] - once["omega"]) * once["other"]
@@ -83,8 +85,9 @@ def wanted(m: Mechanism, z: int) -> list[int]:
 
 
 def second(m: Mechanism) -> dict[str, Any]:
-    """Returns the subset selection that makes reports from a memo, for ``subset_selection`` and
-    ``set_response``. Raises Invalid if there is none with integer weights.
+    """Returns the subset selection that makes reports from a memo (the permanently randomised
+    answer), for ``subset_selection`` and ``set_response``. Raises Invalid if there is none with
+    integer weights.
 
     It is derived from the odds it must have and the sum of its weights, and not by the formula of
     SPEC 2.16, which it so confirms.
@@ -141,15 +144,17 @@ def memoised_loss(m: Mechanism) -> Loss:
 
 
 def history(m: Mechanism) -> Loss:
-    """Returns the loss of all waves' reports from one memo, which is that of the memo."""
+    """Returns the loss of all waves' reports together, which is that of the memo they are made
+    from."""
     return loss(memo_of(m))
 
 
 def respond(
     m: Mechanism, answer: Json, coins: Coins, memo: list[int] | None = None
 ) -> tuple[list[int], list[int]]:
-    """Returns (report, the memo it was made from), with a new memo if ``memo`` is None. Raises
-    Invalid if the mechanism, the answer or the memo is not allowed."""
+    """Returns (report, memo), where the memo is the permanently randomised answer that the report
+    was made from: a new one if ``memo`` is None. Raises Invalid if the mechanism, the answer or the
+    memo is not allowed."""
     check_memoised(m)
     check_answer(m["once"], answer)
     return drawn_in_waves(m, answer, coins, memo)
@@ -180,7 +185,7 @@ def law_of(mechanism: Mechanism, answer: Json) -> Law:
 
 def sent_law(m: Mechanism, z: int) -> Law:
     """Returns the distribution {report: probability} of the reports that are made from the memo
-    ``z``."""
+    (the permanently randomised answer) ``z``."""
     if m["once"]["name"] in ("window", "channel"):
         weights = wanted(m, z)
         return {(i,): Fraction(weight, sum(weights)) for i, weight in enumerate(weights)}
@@ -189,7 +194,7 @@ def sent_law(m: Mechanism, z: int) -> Law:
 
 def waves_law(m: Mechanism, answer: Json, waves: int = 1) -> WavesLaw:
     """Returns {(report of wave 1, ...): probability} given ``answer``, over ``waves`` waves whose
-    reports are all made from the same memo."""
+    reports are all made from the same memo (the permanently randomised answer)."""
     memo_law = law_of(memo_of(m), answer)
     memo_parts, (memo_weights,) = in_whole_parts([memo_law])
     parts, sent = in_whole_parts([sent_law(m, z) for (z,) in memo_law])
@@ -210,8 +215,8 @@ def in_whole_parts(laws: list[Law]) -> tuple[int, list[dict[Any, int]]]:
 
 
 def wave_law(m: Mechanism, answer: Json) -> Law:
-    """Returns the distribution {report: probability} of a single wave. It must be that of
-    ``once``."""
+    """Returns the distribution {report: probability} of a single wave. It must be that of the
+    mechanism ``once``."""
     return {key: share for (key,), share in waves_law(m, answer).items()}
 
 

@@ -63,8 +63,8 @@ def inputs_of(question: Mapping[str, Json], random: Random) -> list[Input]:
 
 
 def any_input(question: Mapping[str, Json], random: Random) -> Json:
-    """Returns a random plain answer, such that every input of the mechanism is about equally
-    likely."""
+    """Returns a random answer in the form of SPEC 4.1, such that every input of the mechanism is
+    about equally likely."""
     match question["type"]:
         case "select_multiple":
             names = [choice["name"] for choice in _offered(question)]
@@ -83,8 +83,8 @@ def any_input(question: Mapping[str, Json], random: Random) -> Json:
 
 
 def place(question: Mapping[str, Json], index: int) -> Json:
-    """Returns a plain answer for each ``index`` from 0 on. The first ``places(question)`` are
-    different; then they start over."""
+    """Returns an answer in the form of SPEC 4.1 for each ``index`` from 0 on. The first
+    ``places(question)`` are different; then they start over."""
     match question["type"]:
         case "select_multiple":
             offered = _offered(question)
