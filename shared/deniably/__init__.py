@@ -1,4 +1,5 @@
-"""Surveys whose answers nobody can pin on you: the library, for notebooks and scripts.
+"""The library for surveys under local differential privacy, in notebooks and scripts: surveys whose
+answers nobody can pin on you.
 
 From a survey and a table of people to estimates with their margins, without a server::
 
@@ -10,7 +11,7 @@ From a survey and a table of people to estimates with their margins, without a s
     results = dn.estimate(survey, dn.tally(reports))
     results.to_frame()
 
-All that an analyst asks, of these reports, of a server's or of an export, is in a study::
+A study answers an analyst's questions about these reports, about a server's or about an export::
 
     study = dn.open((survey, reports))  # or a survey's address, or the folder of an export
     study.estimate("stolen")
@@ -55,8 +56,10 @@ if TYPE_CHECKING:
     from deniably.workbench.study import Study as Study
 
 _ROOMS = ("lab", "workbench")
-"""Whole rooms with documented names of their own."""
+"""Whole packages with documented names of their own."""
 
+# The module of each public name. Importing it only when the name is used keeps `import deniably`
+# fast, and free of optional dependencies.
 _HOMES = {
     "load_survey": "authoring.survey_files",
     "check_survey": "authoring.checking",

@@ -1,1 +1,2 @@
-"""That code keeps its claim: by enumeration of what it does, and by counting."""
+"""Checks that code keeps what a survey claims: by enumerating every branch, by replays and by
+counting."""

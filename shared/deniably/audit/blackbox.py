@@ -21,7 +21,9 @@ from deniably.core.binomial import clopper_pearson
 from deniably.core.coins import Coins
 
 Run = Callable[[Coins], Hashable]
+"""Makes one report of a fixed answer."""
 Event = Callable[[Hashable], bool]
+"""Says whether a report is in a set of reports."""
 
 ALPHA = 1e-6
 """The probability that a certified epsilon is above the true one."""
@@ -53,11 +55,12 @@ def certify(
     alpha: float = ALPHA,
     coins: Callable[[], Coins] = Coins,
 ) -> Certified:
-    """Returns the certified epsilon of two answers, from ``trials`` fresh reports of each.
+    """Returns the certified lower bound of epsilon between two answers, from ``trials`` fresh
+    reports of each.
 
-    A fifth as many reports decide first what is counted: the ``event``, or the reports that favour
-    the first answer, whichever promises more. Raises ValueError unless there are at least 10
-    trials.
+    ``first`` and ``second`` make a report of one answer each. A fifth as many reports decide first
+    what is counted: the ``event``, or the reports that favour the first answer, whichever promises
+    more. Raises ValueError unless there are at least 10 trials.
     """
     if trials < 10:
         raise ValueError(f"trials is {trials}; an audit needs at least 10 trials")
@@ -70,24 +73,30 @@ def certify(
 
 
 def lower_bound(seen: int, against: int, trials: int, delta: float, alpha: float) -> float:
-    """ln((a - delta) / b) at the lower end for a and the upper end for b, each missed with
-    probability alpha / 2; at least 0."""
+    """Returns ln((a - delta) / b), at least 0, at the lower end of the interval for a and the upper
+    end of that for b, each missed with probability ``alpha`` / 2.
+
+    The event occurred in ``seen`` of ``trials`` reports of the first answer (a), and in ``against``
+    of as many of the second (b).
+    """
     return max(0.0, float(_bounds([seen], [against], trials, delta, alpha)[0]))
 
 
 def smallest_visible(
     trials: int, epsilon: float, alpha: float = ALPHA, delta: float = 0.0
 ) -> float:
-    """Returns the smallest probability of a catastrophe that ``trials`` reports show.
+    """Returns the smallest probability of a catastrophe that ``trials`` reports show; 1 where they
+    show none.
 
     A catastrophe is a report that one answer alone can make. It is expected as often as its
     probability says, and shows where that count, against none, certifies more than ``epsilon``:
-    about 80 reports for odds of 3 at the usual ``alpha``. One of a ``delta`` is allowed. Returns 1
-    where no count does.
+    about 80 reports for odds of 3 at the usual ``alpha``. A catastrophe within ``delta`` is
+    allowed.
     """
     low, high = 0, trials
     if lower_bound(trials, 0, trials, delta, alpha) <= epsilon:
         return 1.0
+    # The bound grows with the count, so bisection finds the least count that shows.
     while high - low > 1:
         middle = (low + high) // 2
         shown = lower_bound(middle, 0, trials, delta, alpha) > epsilon
@@ -96,14 +105,15 @@ def smallest_visible(
 
 
 def trials_to_see(catastrophe: float, epsilon: float, alpha: float = ALPHA) -> int:
-    """Returns how many reports of each answer show a catastrophe of this probability; see
-    ``smallest_visible``.
+    """Returns how many reports of each answer show a catastrophe of the probability
+    ``catastrophe``, as ``smallest_visible`` defines it, to a thousandth.
 
-    Raises ValueError unless it is above 0 and at most 1.
+    Raises ValueError unless the probability is above 0 and at most 1.
     """
     if not 0 < catastrophe <= 1:
         raise ValueError(f"the probability is {catastrophe:g}; give it above 0, at most 1")
     low, high = 0, 16
+    # Doubling finds a number that is enough, bisection then the least.
     while smallest_visible(high, epsilon, alpha) > catastrophe:
         low, high = high, 2 * high
     while high - low > max(1, high // 1000):
@@ -121,17 +131,20 @@ def chosen(
     delta: float = 0.0,
     alpha: float = ALPHA,
 ) -> Event:
-    """The event that promises the best bound in ``trials`` more reports, by as many reports of the
-    one answer as of the other: the ``event``, or the reports that speak most for the first answer.
+    """Returns the event that promises the best bound in ``trials`` more reports: the given
+    ``event``, or the reports that speak most for the first answer. ``first`` and ``second`` are as
+    many reports of each answer.
 
     On one half the reports are ranked by the ratio of their counts. On the other it is counted how
-    much more often the first so many of them come from the first answer, and what
-    ``lower_bound`` would make of that. (A ratio by itself is no measure: 200 against 0 of 20,000
-    prove an epsilon of 2.26, and 15,000 against 5,000 one of 1.02.) One report more than was seen
-    is expected against it, so that a few rare ones do not promise what they cannot keep.
+    much more often the first so many of them come from the first answer, and what ``lower_bound``
+    would make of that. (A ratio by itself is no measure: 200 against 0 of 20,000 prove an epsilon
+    of 2.26, and 15,000 against 5,000 one of 1.02.) One report more than was seen is expected
+    against it, so that a few rare ones do not promise what they cannot keep.
     """
     half = len(first) // 2
     ours, theirs = Counter(first[:half]), Counter(second[:half])
+    # Half a report is added on both sides, so that a report that was never seen against has a
+    # finite ratio.
     ranked = sorted(ours, key=lambda report: -(ours[report] + 0.5) / (theirs[report] + 0.5))
     sizes = _sizes(len(ranked))
     seen, against = (_within(ranked, reports[half:], sizes) for reports in (first, second))
@@ -181,10 +194,12 @@ def _bounds(
 ) -> npt.NDArray[np.float64]:
     low = clopper_pearson(seen, trials, alpha)[0] - delta
     high = clopper_pearson(against, trials, alpha)[1]
+    # A lower end of 0 gives -inf, which promises nothing and is cut to 0 by the caller.
     with np.errstate(divide="ignore"):
         bounds: npt.NDArray[np.float64] = np.log(np.maximum(low, 0.0) / high)
     return bounds
 
 
 def _sample(run: Run, count: int, coins: Callable[[], Coins]) -> list[Hashable]:
+    # New coins for each report, as devices have them.
     return [run(coins()) for _ in range(count)]

@@ -1,4 +1,5 @@
-"""Enumerates the branches of a running randomiser: the exact law of its reports, in fractions."""
+"""Enumerates the branches of a running randomiser: the exact probabilities of its reports, as
+fractions."""
 
 from __future__ import annotations
 
@@ -19,6 +20,7 @@ R = TypeVar("R", bound=Hashable)
 INFINITE: Fraction | None = None
 """The worst odds where a report is possible under one answer and impossible under another."""
 
+# Precision of e**-x. It costs little, and makes the mass that is rounded away irrelevant.
 _BITS = 256
 _MOST_DRAWS = 1 << 12  # of one path; a longer one is cut off
 
@@ -36,8 +38,8 @@ IDS = (
 
 
 Draw = tuple[int, int, int, Sequence[int] | None]
-"""The share and the whole of the path before a draw, the sum of its weights, and these; None where
-all weigh 1."""
+"""A draw on a path: the numerator and the denominator of the path's probability before it, the sum
+of its weights, and the weights; None where all are 1."""
 
 
 class _Replay(Coins):
@@ -65,6 +67,7 @@ class _Replay(Coins):
         self.share = share
         self.whole = whole
         self.cut = cut
+        # Draws before this one repeat the path; later ones extend it.
         self.given = len(path)
         self.at = 0
 
@@ -106,6 +109,7 @@ class _Replay(Coins):
 
 
 def _below(cut: tuple[int, int], share: int, whole: int) -> bool:
+    # Cross-multiplied, since a Fraction at every draw would be the slowest part of a walk.
     over, under = cut
     return share * under < over * whole
 
@@ -128,6 +132,7 @@ class _Stem(Coins):
     __slots__ = ("drawn", "draws", "given", "ids", "path", "share", "turns", "whole")
 
     def __init__(self, path: Sequence[int], share: int, whole: int, ids: Sequence[str]) -> None:
+        # Set directly: a walk makes one of these for each path.
         self._source = _no_bytes
         self.ids = ids
         self.drawn: list[str] = []
@@ -143,6 +148,7 @@ class _Stem(Coins):
         if at < self.given:
             self.draws = at + 1
             return self.path[at]
+        # All n are equally likely, so any of them is a likeliest one.
         self._take(0)
         if n > 1:
             self.turns.append((at, 0, self.share, self.whole, n, None))
@@ -191,6 +197,7 @@ def _chance(n: int, d: int) -> tuple[int, int]:
     """
     if not n:
         return 0, 1
+    # Divided by the upper bound of e**(n/d), so that "yes" is never stated as likelier than it is.
     unit = 1 << _BITS
     happens = unit * unit // exp_bounds(Fraction(n, d), _BITS)[1]
     return unit - happens, happens
@@ -218,10 +225,11 @@ def _sum(parts: Iterable[tuple[int, int]]) -> Fraction:
 def distribution_above(
     run: Callable[[Coins], R], cut: Fraction
 ) -> tuple[dict[R, Fraction], Fraction]:
-    """Bounds for the law of a ``run`` with endless paths: those below probability ``cut`` are cut.
+    """Enumerates the paths of ``run(coins)`` that have a probability of ``cut`` or more, all if it
+    is 0.
 
-    Returns a lower bound of each result's probability, and the unexplored mass. Each true
-    probability exceeds its lower bound by at most that mass.
+    Returns {result: lower bound of its probability}, and the probability of all paths that were cut
+    off. Each true probability exceeds its lower bound by at most that.
     """
     shares: PathShares[R] = _shares()
     unexplored = defaultdict[int, int](int)  # shares, by their whole
@@ -239,6 +247,8 @@ def distribution_above(
             except _CutOff:
                 unexplored[coins.whole] += coins.share
             del path[coins.at :], draws[coins.at :]
+        # Depth first, like an odometer: the last draw that has another branch takes it, and the
+        # draws after it are dropped.
         while path:
             share, whole, total, weights = draws[-1]
             branch = path[-1] + 1
@@ -259,8 +269,8 @@ def distribution_above(
 class Exploration(Generic[R]):
     """The explored paths of a run: ``law`` bounds each result's probability from below.
 
-    ``paths`` counts them, ``draws`` is the smallest number of draws on one. ``unexplored_mass`` is
-    the probability of all other paths; where it is 0 the law is exact.
+    ``paths`` is how many paths were explored, ``draws`` the smallest number of draws on any of
+    them. ``unexplored_mass`` is the probability of all other paths; where it is 0 the law is exact.
     """
 
     law: Mapping[R, Fraction]
@@ -269,7 +279,7 @@ class Exploration(Generic[R]):
 
     @cached_property
     def unexplored_mass(self) -> Fraction:
-        """The probability that is missing from the law."""
+        """The probability of all paths that were not explored."""
         return 1 - _sum((share.denominator, share.numerator) for share in self.law.values())
 
 
@@ -280,7 +290,7 @@ def drawn_ids(coins: Coins) -> tuple[str, ...]:
 
 
 def explore(run: Callable[[Coins], R], limit: int, ids: Sequence[str] = IDS[-1:]) -> Exploration[R]:
-    """Explore up to ``limit`` paths of ``run(coins)``, the likeliest branches first.
+    """Returns what up to ``limit`` paths of ``run(coins)`` show, the likeliest branches first.
 
     Every draw, also one of ``choose`` or ``chance``, has its stated weights. No branch left out is
     likelier than one that was taken. An id is drawn from ``ids``, equally likely.
@@ -289,6 +299,7 @@ def explore(run: Callable[[Coins], R], limit: int, ids: Sequence[str] = IDS[-1:]
     waiting: list[_Waiting] = [(-1.0, (), 1, 1, 1)]
     paths, draws = 0, _MOST_DRAWS
     while waiting and paths < limit:
+        # The float orders the heap alone; the law is made of the exact share and whole.
         place, path, share, whole, alike = heappop(waiting)
         if alike > 1:
             # Equally likely branches wait one at a time, for there may be 2**53.
@@ -315,6 +326,7 @@ def _wait(waiting: list[_Waiting], path: list[int], turn: Turn) -> None:
     """Put the other branches of a draw of this path among those that wait."""
     depth, taken, share, whole, total, weights = turn
     stem, likely, over = tuple(path[:depth]), -(share / whole), whole * total
+    # One entry for all of them: `explore` puts back the next one when it takes one.
     if weights is None:
         heappush(waiting, (likely * (1 / total), (*stem, 1), share, over, total - 1))
         return
@@ -327,8 +339,8 @@ def _wait(waiting: list[_Waiting], path: list[int], turn: Turn) -> None:
 def worst_odds(laws: Iterable[Mapping[R, Fraction]]) -> Fraction | None:
     """Returns the largest ratio between two answers' probabilities of one report.
 
-    ``laws`` holds the law of every answer. Returns INFINITE (None) where some report is
-    possible under one answer and impossible under another. ln of the result is the epsilon.
+    ``laws`` has for each answer {report: probability}. Returns INFINITE (None) where some report is
+    possible under one answer and impossible under another. The ln of the result is the epsilon.
     """
     laws = list(laws)
     worst = Fraction(1)

@@ -1,7 +1,7 @@
 """Audits the reports of several waves together: memoisation must bound what they give away.
 
-Single reports cannot show that. A device that draws a new memo in each wave sends reports with the
-right law one by one, and gives away more with each.
+Single reports cannot show that. A device that draws a new memo (the permanently randomised answer)
+in each wave sends reports that are right one by one, and gives away more with each.
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ from deniably.mechanisms import Cells, Memoised
 from deniably.mechanisms.law import Finite, Supporting
 
 InWaves = Callable[[Any, int, Coins], Sequence[Cells]]
-"""The reports that a device sends for an answer in this many waves."""
+"""Returns the reports that a device sends for an answer in a number of waves."""
 
 PATHS = 1 << 12
-"""Paths of one question after which no further answer is walked."""
+"""The maximum of paths of one question: after as many no further answer is walked."""
 
 
 def sent_probability(mechanism: Memoised[Any], memo: int, report: Cells) -> Fraction:
-    """Returns P(report | memo), derived from the law that a single report must have.
+    """Returns P(report | memo), derived from the probabilities that a single report must have. The
+    memo is the permanently randomised answer from which each wave's report is made.
 
     The shipped weights are not used. A memo is right with the odds ``odds`` against each other one,
     so the single report's law is a mixture: ``odds - 1`` times the law given its own memo, and once
@@ -54,7 +55,8 @@ def sent_probability(mechanism: Memoised[Any], memo: int, report: Cells) -> Frac
 
 
 def joint_probability(mechanism: Memoised[Any], answer: Any, reports: Sequence[Cells]) -> Fraction:
-    """Returns P(reports of all waves | answer); given the memo they are independent."""
+    """Returns P(reports of all waves | answer). Given the memo (the permanently randomised answer)
+    the reports are independent."""
     keeping = mechanism.memo.law
     return sum(
         (
@@ -75,9 +77,9 @@ def fault_in_waves(
 ) -> str | None:
     """Returns the first fault of two waves together, in words; None where there is none.
 
-    Their branches are walked, all or the likeliest. Where some are left over, ``trials`` pairs of
-    reports are drawn and their common numbers counted; a correct device is then accused with
-    probability at most ``alpha``.
+    ``send(answer, 2, coins)`` makes the reports. Their branches are walked, all or the likeliest.
+    Where some are left over, ``trials`` pairs of reports are drawn and their common numbers
+    counted; a correct device is then accused with probability at most ``alpha``.
     """
     left, unexplored = PATHS, False
     for answer in answers(mechanism.memo.law):
@@ -116,6 +118,7 @@ def _repeats(
         seen = np.bincount([len({*a} & {*b}) for a, b in runs], minlength=len(law))
         counts = np.concatenate([seen, trials - seen])
         tails = upper_tail(counts, trials, np.concatenate([law, 1 - law]))
+        # Two answers are tested; each has half of alpha, spread over its counts (Bonferroni).
         if tails.min() < alpha / 2 / len(counts):
             common = int(tails.argmin()) % len(law)
             return (
@@ -126,7 +129,7 @@ def _repeats(
 
 
 def common_law(mechanism: Memoised[Any], answer: Any) -> list[Fraction]:
-    """Returns P(the reports of two waves have i numbers in common | answer), for i from 0 on."""
+    """Returns [P(the reports of two waves have i numbers in common | answer)] for i from 0 on."""
     if sent := mechanism.fresh:
         return overlap_law(sent)
     outputs = range(mechanism.law.cell_count)
@@ -134,4 +137,5 @@ def common_law(mechanism: Memoised[Any], answer: Any) -> list[Fraction]:
     for memo in range(mechanism.memo.law.cell_count):
         same = sum(sent_probability(mechanism, memo, (output,)) ** 2 for output in outputs)
         alike += mechanism.memo.law.probability(answer, (memo,)) * same
+    # Here a report is a single number, so two have one number in common or none.
     return [1 - alike, alike]

@@ -1,8 +1,8 @@
 """Audits a randomiser that somebody wrote: a Python function from an answer to a report.
 
 A function that takes coins as well, ``randomise(answer, coins)``, is walked branch by branch, and
-its law is exact. Any other function is run many times and its reports are counted, which proves
-less: see ``blackbox``.
+the probabilities of its reports are exact. Any other function is run many times and its reports are
+counted, as in ``blackbox``, which proves less.
 """
 
 from __future__ import annotations
@@ -24,9 +24,11 @@ from deniably.core.exponential import exp_bounds
 from deniably.survey.privacy import Privacy
 
 TRIALS = 20_000
+"""How many reports of each answer are counted."""
 MOST_ANSWERS = 32
+"""The maximum of answers of a function."""
 PATHS = 1 << 15
-"""Paths of one answer after which the rest is counted."""
+"""The maximum of paths of one answer; the rest is counted."""
 _FIRST, _LITTLE = 1 << 11, Fraction(1, 100)
 """Where the first paths leave little, branches are endless, as those of noise are: more paths cost
 much and add next to nothing."""
@@ -42,12 +44,12 @@ Probabilities = Mapping[Hashable, Fraction]
 
 
 class BadCode(ValueError):
-    """The function cannot be audited; the message says why and how to mend it."""
+    """Raised where a function cannot be audited; the message says why, and what to change."""
 
 
 @dataclass(frozen=True)
 class Shift:
-    """A set of reports that ``first`` makes with the probability ``seen``, ``second`` with
+    """A set of reports, which ``first`` makes with the probability ``seen`` and ``second`` with
     ``against``. From a partial walk, ``seen`` is rounded down and ``against`` up."""
 
     first: Answer
@@ -81,9 +83,10 @@ class CountedBound:
 class CodeAudit:
     """The audit of a function: what its walk and its counted reports prove.
 
-    ``laws`` are the exact laws of the answers, where every branch was walked, and ``worst`` is the
-    report with the largest ratio. ``broken`` shows that the ``claim`` does not hold. ``counted`` is
-    what reports prove, where there was no complete walk; ``not_walked`` says why there was none.
+    ``laws`` has for each answer {report: probability}, where every branch was walked, and ``worst``
+    is the report with the largest ratio. ``broken`` shows that the ``claim`` does not hold.
+    ``counted`` is what counted reports prove, where there was no complete walk; ``not_walked`` says
+    why there was none.
     """
 
     answers: tuple[Answer, ...]
@@ -98,8 +101,8 @@ class CodeAudit:
 
     @property
     def outcome(self) -> Literal["failed", "passed", "measured", "counted"]:
-        """``passed`` needs a complete walk. ``counted`` means that nothing contradicts the claim,
-        and ``measured`` that there was no claim to a walk."""
+        """``passed`` and ``measured`` need a complete walk: ``passed`` with a claim, ``measured``
+        without one. ``counted`` means that nothing contradicts the claim."""
         if self.broken or (self.counted and self.counted.epsilon > claimed_epsilon(self.claim)):
             return "failed"
         if self.laws is None:
@@ -108,7 +111,8 @@ class CodeAudit:
 
     @property
     def epsilon(self) -> float:
-        """The exact epsilon after a complete walk, else the largest that is proved; 0 is none."""
+        """The exact epsilon after a complete walk; otherwise the largest that is proved, 0 if none
+        is."""
         if self.laws is not None:
             return self.worst.epsilon if self.worst else 0.0
         return self.counted.epsilon if self.counted else 0.0
@@ -131,7 +135,7 @@ def audit_code(
     not_walked: str = "",
     progress: Callable[[int], object] = lambda done: None,
 ) -> CodeAudit:
-    """Audit ``function(answer)`` or ``function(answer, coins)`` over all ``answers``.
+    """Audits ``function(answer)`` or ``function(answer, coins)`` over all ``answers``.
 
     With coins it is walked, where the same coins make the same report. Where that leaves something
     over, or without coins, ``trials`` reports of each answer are counted; a right claim is accused
@@ -209,6 +213,7 @@ class _Code:
     def __call__(self, answer: Answer, coins: Coins) -> Hashable:
         try:
             report = self.function(answer, coins) if self.takes_coins else self.function(answer)
+            # Reports are counted, so they need a hash.
             hash(report)
         except TypeError as error:
             if "unhashable" not in str(error):
@@ -217,6 +222,7 @@ class _Code:
                 f"{_name(self.function)} of {answer!r} gives what cannot be counted ({error});"
                 " return a text, a number or a tuple"
             ) from error
+        # A function that exits must not end the audit.
         except (Exception, SystemExit) as error:
             raise self._raised(answer, error) from error
         if report is None:
@@ -239,7 +245,7 @@ class _Code:
         )
 
     def why_not_walked(self, answers: Sequence[Answer], coins: Callable[[], Coins]) -> str:
-        """Why it cannot be walked, in words; empty where it can."""
+        """Returns why the function cannot be walked, in words; empty where it can."""
         if not self.takes_coins:
             return (
                 f"it takes no coins; write {_name(self.function)}(answer, coins) to have it walked"
@@ -298,6 +304,8 @@ def _broken(
             low, high = _odds(claim, bits)
             surely, perhaps = (_likelier(first, second, ours, theirs, odds) for odds in (high, low))
             delta = claim.delta or Fraction(0)
+            # The claim is decided between rational bounds of e^epsilon; more bits, as long as they
+            # disagree.
             if surely.seen > high * surely.against + delta:
                 return surely
             if perhaps.seen <= low * perhaps.against + delta:
@@ -315,12 +323,14 @@ def _likelier(
 ) -> Shift:
     """All reports that are more than ``odds`` times as likely under the first answer."""
     none = Fraction(0)
+    # This set has the largest a - odds * b, so if any set breaks the claim, it does.
     reports = [r for r, seen in ours.law.items() if seen > odds * theirs.law.get(r, none)]
     return Shift(
         first,
         second,
         tuple(reports),
         sum((ours.law[report] for report in reports), none),
+        # All that was not explored could be among these reports.
         sum((theirs.law.get(report, none) for report in reports), theirs.unexplored_mass),
     )
 
@@ -351,6 +361,7 @@ def _count(
     pairs = list(permutations(answers, 2))
     best = CountedBound(0.0, *pairs[0], trials)
     for first, second in pairs:
+        # All pairs share alpha (Bonferroni), since the best of them is returned.
         each = alpha / len(pairs)
         event = chosen(learnt[first], learnt[second], trials, None, delta, each)
         seen, against = (
@@ -384,7 +395,8 @@ def _reports(
 
 
 def law_lines(audit: CodeAudit) -> Iterator[tuple[str, ...]]:
-    """Yields the exact laws as lines of a table, with a heading: reports down, answers across."""
+    """Yields the probabilities of an audit with a complete walk as lines of a table, with a
+    heading: a line for each report, a column for each answer."""
     assert audit.laws is not None
     yield ("report", *map(str, audit.answers))
     for report in dict.fromkeys(report for law in audit.laws for report in law):

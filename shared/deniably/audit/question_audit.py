@@ -1,10 +1,10 @@
 """Audits each question of a survey: its claimed epsilon against what its code realises.
 
 A question is audited in two ways. ``walking`` compares its code, branch by branch, with the exact
-law of its mechanism, which is a proof where all branches can be walked. ``blackbox`` certifies a
-lower bound of epsilon from many reports of two answers, and ``report_checker`` checks each report.
-In a survey with waves, ``memoised_waves`` audits two waves together. ``whole_reports`` checks that
-several questions together give away no more than each alone.
+probabilities of its mechanism, which is a proof where all branches can be walked. ``blackbox``
+certifies a lower bound of epsilon from many reports of two answers, and ``report_checker`` checks
+each report. In a survey with waves, ``memoised_waves`` audits two waves together. ``whole_reports``
+checks that several questions together give away no more than each alone.
 """
 
 from __future__ import annotations
@@ -30,15 +30,16 @@ from deniably.survey.questions import Question
 from deniably.survey.survey import Survey
 
 TRIALS = 5_000
+"""How many reports of each of two answers are counted."""
 
 
 @dataclass(frozen=True)
 class Verdict:
     """The audit of one question.
 
-    ``claimed`` is the stated epsilon, ``exact`` the loss of the published integers, ``walk`` the
-    walk through its code and ``certified`` the lower bound from its reports. ``fault`` is the first
-    fault found, in words. ``history`` is the loss of all waves, for a memoised question.
+    ``claimed`` is the stated epsilon, ``exact`` the loss that the published integers give, ``walk``
+    the walk through its code and ``certified`` the lower bound from its reports. ``fault`` is the
+    first fault found, in words. ``history`` is the loss of all waves, for a memoised question.
     """
 
     question: str
@@ -51,7 +52,7 @@ class Verdict:
 
     @property
     def outcome(self) -> Literal["failed", "proved", "counted"]:
-        """``proved`` needs a complete walk. Of counted reports nothing is proved for a claim: they
+        """``proved`` needs a complete walk. ``counted`` proves nothing for a claim: counted reports
         certify a lower bound of epsilon, and the larger it is, the worse."""
         if self.fault:
             return "failed"
@@ -64,7 +65,8 @@ def audit(
     alpha: float = ALPHA,
     coins: Callable[[], Coins] = Coins,
 ) -> list[Verdict]:
-    """Returns the verdict on every question by devices' own code; see ``audit_question``."""
+    """Returns the verdict on every question by the code of devices. ``trials``, ``alpha`` and
+    ``coins`` are those of ``audit_question``."""
     return list(verdicts(survey, trials, alpha, coins))
 
 
@@ -74,7 +76,8 @@ def verdicts(
     alpha: float = ALPHA,
     coins: Callable[[], Coins] = Coins,
 ) -> Iterator[Verdict]:
-    """Yields each question's verdict as soon as it is known; see ``audit_question``."""
+    """Yields each question's verdict as soon as it is known. ``trials``, ``alpha`` and ``coins``
+    are those of ``audit_question``."""
     for question in survey.questions:
         yield audit_question(question, question.mechanism.randomise, trials, alpha, coins)
 
@@ -87,7 +90,7 @@ def audit_question(
     coins: Callable[[], Coins] = Coins,
     reports_over_waves: InWaves | None = None,
 ) -> Verdict:
-    """Audit a question whose answers ``randomise(answer, coins)`` randomises.
+    """Returns the verdict on a question whose answers ``randomise(answer, coins)`` randomises.
 
     In several waves, ``reports_over_waves(answer, waves, coins)`` gives their reports, by default
     the mechanism's own. ``trials`` reports of each of two answers are drawn. A correct randomiser
@@ -95,6 +98,7 @@ def audit_question(
     """
     keeping = question.mechanism if isinstance(question.mechanism, Memoised) else None
     if keeping:
+        # Single reports and pairs of waves can each accuse, with half of the probability.
         alpha /= 2
     mechanism, claim = question.report_mechanism, question.claim
     exact, claimed = mechanism.loss, _epsilon(claim)
@@ -115,11 +119,13 @@ def audit_question(
     )
     fault = walked.fault or first.fault or second.fault
     if not fault and not walked.complete:
+        # Two answers are tested; each has half.
         fault = first.misfit(share / 2) or second.misfit(share / 2)
     if keeping and not fault:
         fault = fault_in_waves(
             keeping, reports_over_waves or keeping.reports_over_waves, trials, alpha, coins
         )
+    # Last, since the faults above say more plainly what is wrong.
     if not fault and certified.epsilon > claimed:
         fault = "its reports prove a larger epsilon than is claimed"
     if not fault and not claim.covers(exact):
@@ -136,8 +142,8 @@ def _epsilon(claim: Claim) -> float:
 
 
 def maximal_event(mechanism: Randomiser[Law], first: Any, second: Any) -> Event | None:
-    """Returns the reports with the largest ratio of probabilities; None where they must be
-    learnt."""
+    """Returns the event that contains the reports with the largest ratio of probabilities between
+    two answers; None where the mechanism's law does not say which these are."""
     event = _maximal(mechanism, first, second)
 
     def among_reports(report: Hashable) -> bool:

@@ -1,7 +1,7 @@
 """Checks reports while a randomiser runs, whatever its mechanism.
 
 The same coins must give the same report. The mechanism must be able to make it. And reports must
-fall into each cell of the tally as often as the law says.
+fall into each cell of the tally as often as the mechanism's law says.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ Randomise = Callable[..., Hashable]
 
 
 def checked(mechanism: Randomiser[Law], report: Hashable) -> Cells:
-    """Returns the report, typed. Raises BadReport where the mechanism cannot make it."""
+    """Returns the report, as a tuple of integers. Raises BadReport where the mechanism cannot make
+    it."""
     made = cast(tuple[object, ...], report)
     if not isinstance(report, tuple) or any(type(cell) is not int for cell in made):
         raise BadReport("a report is a tuple of integers")
@@ -36,6 +37,7 @@ class _Recorded(Coins):
     __slots__ = ("draws", "inner")
 
     def __init__(self, inner: Coins) -> None:
+        # No bytes are read here: the inner coins draw.
         super().__init__(lambda _: b"")
         self.inner = inner
         self.draws: list[tuple[int, int]] = []
@@ -60,6 +62,7 @@ class _Repeated(Coins):
         self.draws = iter(draws)
 
     def below(self, n: int) -> int:
+        # No bound is 0, so a draw beyond the recorded ones counts as another draw.
         bound, drawn = next(self.draws, (0, 0))
         if bound != n:
             raise _OtherDraw
@@ -67,7 +70,8 @@ class _Repeated(Coins):
 
 
 def made_twice(run: Callable[[Coins], Hashable], coins: Coins) -> tuple[Hashable, int, bool]:
-    """Makes a report twice; returns it, its number of draws, and whether both are the same."""
+    """Makes a report twice from the same draws; returns (report, number of draws, whether both are
+    the same)."""
     recorded = _Recorded(coins)
     report = run(recorded)
     try:
@@ -78,7 +82,8 @@ def made_twice(run: Callable[[Coins], Hashable], coins: Coins) -> tuple[Hashable
 
 
 class ReportChecker:
-    """Runs a randomiser on one answer; ``fault`` is the first fault seen, in words."""
+    """Runs a randomiser on one answer and checks every report; ``fault`` is the first fault seen,
+    in words."""
 
     def __init__(self, mechanism: Randomiser[Law], randomise: Randomise, answer: Any) -> None:
         self.mechanism = mechanism
@@ -89,7 +94,7 @@ class ReportChecker:
         self.counts: Counter[int] = Counter()
 
     def __call__(self, coins: Coins) -> Hashable:
-        """A report, made twice from the same coins and checked."""
+        """Returns a report, made twice from the same coins and checked."""
         report, draws, same = made_twice(lambda door: self.randomise(self.answer, door), coins)
         self.runs += 1
         if not draws:
@@ -103,7 +108,8 @@ class ReportChecker:
         return report
 
     def misfit(self, alpha: float) -> str | None:
-        """Returns the cell with the least likely count, in words, if that is a fault; else None.
+        """Returns in words the cell of the tally with the least likely count, if that is a fault;
+        else None.
 
         Exact binomial tails with a Bonferroni correction over cells and sides: a correct randomiser
         is accused with probability at most ``alpha``.

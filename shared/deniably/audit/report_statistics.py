@@ -1,12 +1,13 @@
-"""Counts whole reports, made with the system's own coins, for what no replay can tell.
+"""Counts whole reports, made with the system's own coins, to find what no replay can find.
 
-Replays trust the reference and the tap. So reports are also made without either, and looked at
-from outside: whether the likeliest cell of an answer comes too often, in each question and in all
-together; whether questions, or a question and the bits of an id, go together, within a report, from
-a report to the next, and three at a time; whether ids are even, and never twice the same.
+Replays trust the reference and the recorded random bytes. So reports are also made without either,
+and looked at from outside: whether the likeliest cell of an answer comes too often, in each
+question and in all together; whether questions, or a question and the bits of an id, go together,
+within a report, from a report to the next, and three at a time; whether ids are even, and never
+twice the same.
 
-A feature is a cell's indicator less its probability under the answer, or an id's bit less 1/2.
-Under the law all have mean 0 given the answers, and those of different questions or reports are
+A feature is a cell's indicator less its probability under the answer, or an id's bit less 1/2. For
+a right device all have mean 0 given the answers, and those of different questions or reports are
 independent. So each sum is of independent terms of mean 0 and at most 1 (pairs of neighbouring
 reports are summed in two halves, each of reports that stand in no other pair), and Bernstein's
 inequality bounds its tail: a right device is accused with probability at most ``ALPHA``, whatever
@@ -34,9 +35,11 @@ from deniably.survey.report import Report, make_report
 from deniably.survey.survey import Survey
 
 REPORTS = 4000
+"""How many reports are made, where the lists of their cells are short."""
 _FEWEST, _CELLS_IN_ALL = 200, 20_000_000
 """Reports at least, and cells of all reports above which there are fewer: some ten seconds."""
 ALPHA = 1e-6
+"""The probability that a right device is accused."""
 _ANSWERS, _CELLS = 6, 6
 """Answers and cells of a question that are looked at, spread over all."""
 _TRIPLES = 20
@@ -44,11 +47,13 @@ _TRIPLES = 20
 _ID_BITS = 128
 
 Make = Callable[[Survey, Mapping[str, object]], Report]
+"""Makes a report of true answers."""
 
 
 @dataclass(frozen=True)
 class Counted:
-    """``n`` reports on which ``tests`` sums were looked at, and what is wrong, in words."""
+    """The outcome of counting ``n`` reports: how many sums were tested, and what is wrong, in words
+    (None if nothing is)."""
 
     n: int
     tests: int
@@ -70,13 +75,15 @@ def _made(survey: Survey, answers: Mapping[str, object]) -> Report:
 
 
 def reports_for(survey: Survey) -> int:
-    """Returns how many reports are counted: ``REPORTS``, or fewer where their lists are long."""
+    """Returns how many reports are counted: ``REPORTS``, or fewer where a survey's reports have so
+    many possible cells that counting takes long."""
     cells = sum(_size(question.mechanism.law) for question in survey.questions)
     return max(_FEWEST, min(REPORTS, _CELLS_IN_ALL // max(cells, 1)))
 
 
 def count_reports(survey: Survey, n: int | None = None, make: Make = _made) -> Counted:
-    """Makes ``n`` reports of made-up answers, by default ``reports_for``, and tests their sums."""
+    """Makes ``n`` reports of made-up answers, by default ``reports_for(survey)``, and tests their
+    sums."""
     n = n or reports_for(survey)
     random = Random(n)  # noqa: S311  # of made-up answers
     encoded_answers: list[dict[str, Any]] = []
@@ -166,7 +173,8 @@ class _Column:
         self._chances: dict[Any, tuple[int, float]] = {}
 
     def of(self, encoded_answers: Mapping[str, Any], report: Report) -> tuple[float, float]:
-        """The feature of a report and its variance; 0 where it does not answer the question."""
+        """Returns the feature of a report, and its variance; (0, 0) where the report does not
+        answer the question."""
         reported = report.values.get(self.question)
         if reported is None:
             return 0.0, 0.0
@@ -174,6 +182,7 @@ class _Column:
         return (cell in reported) - chance, chance * (1 - chance)
 
     def _chance(self, answer: Any) -> tuple[int, float]:
+        # Exact probabilities are slow, and thousands of reports have the same few answers.
         if answer not in self._chances:
             chances = partial(self.law.cell_probability, answer)
             cell = max(self.law.cells(answer), key=chances) if self.cell is None else self.cell
@@ -211,11 +220,14 @@ def _apart(question: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
 def _sums(seen: _Features, questions: int) -> Iterator[_Sums]:
     x, v, width = seen.values, seen.variances, seen.values.shape[1]
     yield _Sums(x.sum(axis=0), v.sum(axis=0), np.arange(width)[:, None])
+    # All questions' likeliest cells at once: small departures in the same direction add up here
+    # alone.
     own = np.arange(questions)
     yield _Sums(x[:, own].sum(keepdims=True)[0], v[:, own].sum(keepdims=True)[0], own[None, :])
     first, second = np.nonzero(_apart(seen.question))
     yield _Sums((x.T @ x)[first, second], (v.T @ v)[first, second],
                 np.column_stack([first, second]))  # fmt: skip
+    # Also a feature with itself: a device could repeat what it sent before.
     both = np.array(list(product(range(width), repeat=2)), np.int64)
     for start in (0, 1):  # reports 0 and 1, 2 and 3, ...; then 1 and 2, 3 and 4, ...
         now = np.arange(start + 1, len(x), 2)
@@ -235,7 +247,8 @@ def _worst(sums: Sequence[_Sums], seen: _Features, n: int) -> str | None:
     sums has an equal part of ``ALPHA``, and within it each sum."""
     fault, least_tail = None, 0.0
     for each in sums:
-        # Of terms of at most 1; rounding adds less than a millionth to any of them.
+        # Bernstein's inequality for terms of at most 1, with Bonferroni's correction for all sums
+        # and both sides. Rounding adds less than a millionth to any term.
         size = np.maximum(np.abs(each.sums) - 1e-6 * n, 0.0)
         tails = -(size**2) / (2 * (each.variances + size / 3) + 1e-300)
         tails -= log(ALPHA / (2 * size.size * len(sums)))

@@ -1,10 +1,11 @@
-"""Whether a function of somebody's own keeps a state, or takes answers that were not listed.
+"""Checks whether a function that somebody wrote keeps a state, or takes answers that were not
+listed.
 
-A walk calls a function thousands of times in one process and takes each report for a matter of its
-answer and its coins alone. So recorded calls, each an answer and a seed of coins, are made in fresh
-processes: twice in one order, in two more orders, and some in a process each. Every report has to
-come out again. Where the second run of one order differs, chance or time is at work that is not of
-the coins; where another order alone does, it is a state.
+A walk calls a function thousands of times in one process and assumes that each report depends on
+its answer and its coins alone. So recorded calls, each an answer and a seed of coins, are made in
+fresh processes: twice in one order, in two more orders, and some in a process each. Every report
+has to come out again. Where the second run of one order differs, chance or time is at work that is
+not of the coins; where another order alone does, it is a state.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ from typing import Any
 from deniably.core.coins import Coins
 
 CALLS = 4000
+"""How many calls are recorded."""
 ALONE = 10
+"""How many of the calls are also made in a process of their own."""
 _OFTEN = 17
 """A function that departs at every m-th call is seen among so many times m calls."""
 
@@ -37,7 +40,8 @@ Call = tuple[int, Any, int]
 class StateCheck:
     """The outcome of a check for hidden state: how many of ``CALLS`` calls made another report.
 
-    ``departed`` in another order or in a process of their own, ``unlike`` in the same order again.
+    ``departed`` counts them in another order or in a process of their own, ``unlike`` in the same
+    order again.
     """
 
     departed: int = 0
@@ -45,20 +49,24 @@ class StateCheck:
 
 
 def largest_period(calls: int = CALLS) -> int:
-    """Returns the largest period of a regular departure that the calls show almost surely."""
+    """Returns the largest m such that a departure at every m-th call almost surely shows among
+    ``calls`` calls."""
     return calls // _OFTEN
 
 
 def state_check(
     place: str, name: str, answers: Sequence[Hashable], calls: int = CALLS
 ) -> StateCheck:
-    """Make recorded calls of the function ``name``, which takes coins, in a module or a file."""
+    """Returns whether a function keeps a state: makes recorded calls of the function ``name``,
+    which takes an answer and coins, in the module or Python file ``place``."""
     random = Random(1)  # noqa: S311  # of made-up answers
     made: list[Call] = [(i, random.choice(answers), i) for i in range(calls)]
     mixed = random.sample(made, len(made))
     first, again = (_in_a_process(place, name, made) for _ in range(2))
     if unlike := _differing(first, [again]):
         return StateCheck(unlike=unlike)
+    # Reports that come out again in one order depend on the coins, or on the order: that shows
+    # here.
     others = [_in_a_process(place, name, order) for order in (mixed, made[::-1])]
     alone = made[:: max(1, -(-calls // ALONE))]
     others += [_in_a_process(place, name, [call]) for call in alone]
@@ -71,9 +79,11 @@ def _differing(first: dict[str, str], others: Sequence[dict[str, str]]) -> int:
 
 def _in_a_process(place: str, name: str, calls: Sequence[Call]) -> dict[str, str]:
     done = subprocess.run(
+        # This module, in a process that has called nothing before.
         [sys.executable, "-m", __name__, place, name],
         input=json.dumps(calls), capture_output=True, text=True, check=True,
     )  # fmt: skip
+    # The audited code may print, too; the last line is ours.
     reports: dict[str, str] = json.loads(done.stdout.splitlines()[-1])
     return reports
 
@@ -81,7 +91,8 @@ def _in_a_process(place: str, name: str, calls: Sequence[Call]) -> dict[str, str
 def unlisted(
     function: Callable[..., Hashable], answers: Sequence[Hashable], takes_coins: bool
 ) -> tuple[Hashable, Hashable] | None:
-    """Returns an unlisted answer that the function takes, with its report; None if there is none.
+    """Returns (answer, report) for an answer that is not among ``answers`` and that the function
+    takes all the same; None if there is none.
 
     Tried are the constants that its code compares with, other cases, spaces, and nothing.
     """
@@ -131,12 +142,14 @@ def _made(place: str, name: str, calls: Sequence[Call]) -> dict[str, str]:
 
 def _module(place: str) -> Any:
     if not place.endswith(".py"):
+        # A module of the folder from which the command was called.
         sys.path.insert(0, "")
         return importlib.import_module(place)
     spec = importlib.util.spec_from_file_location("audited", place)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    # Before it runs: dataclasses and pickle look a module up by its name.
     sys.modules["audited"] = module
     spec.loader.exec_module(module)
     return module
@@ -144,4 +157,5 @@ def _module(place: str) -> Any:
 
 if __name__ == "__main__":
     made = _made(sys.argv[1], sys.argv[2], json.load(sys.stdin))
+    # On a line of its own, whatever the audited code left on the last one.
     sys.stdout.write("\n" + json.dumps(made) + "\n")

@@ -34,6 +34,7 @@ from deniably.mechanisms import Memoised
 from deniably.survey.survey import Survey, Waves
 
 HEADING = ("question", "claimed", "exact", "certified", "")
+"""The heading of an audit's table."""
 _WORTHWHILE = 2.0
 """Seconds of replays for which a process beside is started."""
 _NODE_PATHS = 20_000
@@ -42,17 +43,17 @@ _NODE_PATHS = 20_000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Audited(Table):
-    """The table of an audit, with the ``verdicts`` on the questions and on ``whole`` reports.
-
-    ``judged`` has for each question, and for whole reports, where it stands from proved to failed
-    (see ``verdict_levels``), ``browser`` the same of the form in a browser where it was looked at,
-    and ``outcome`` the worst of these. ``replays`` is what was replayed, and ``witness`` the
-    difference that was found, to be seen again. ``sentences`` explain columns, and ``recognition``
-    is ``recognition_fault``'s sentence. ``counted`` are whole reports that were looked at together.
+    """The result of an audit, as a table with a row for each question.
 
     Each row has a question's epsilons: ``claimed``, ``exact`` (of the published integers) and
-    ``certified`` (a lower bound from its reports, which earns nothing). ``outcome`` is proved,
+    ``certified`` (a lower bound from its reports, which earns nothing). Its ``outcome`` is proved,
     replayed, in part, counted or failed; ``fault`` says in words what is wrong.
+
+    ``verdicts`` has the walk and the counts of each question, ``whole`` the walks of whole reports,
+    and ``counted`` the sums over many whole reports. ``replays`` is what was replayed. ``judged``
+    has for each question, and for whole reports, the verdict from proved to failed (as in
+    ``verdict_levels``), and ``browser`` that of the form in a browser, None if it was not looked
+    at. ``sentences`` explain columns, and ``recognition`` is what ``recognition_fault`` returned.
     """
 
     verdicts: Sequence[Verdict]
@@ -81,18 +82,19 @@ class Audited(Table):
 
     @property
     def exit_code(self) -> int:
-        """The exit code of the command: 0, 1, 3 or 4."""
+        """The exit code of ``deniably audit``: 0, 1, 3 or 4."""
         return EXIT[self.outcome]
 
     @property
     def witness(self) -> Witness | None:
-        """What is needed to see a replay's difference again; None where there was none."""
+        """The difference that a replay found, with what is needed to see it again; None where there
+        was none."""
         fault = self.replays.fault
         return witness_of(self.replays.study, fault) if fault else None
 
     @property
     def conclusion(self) -> str:
-        """The last sentence: what was earned, and what was not looked at."""
+        """The last sentence of the audit: what was earned, and what was not looked at."""
         fault = self.replays.fault
         if self.outcome == "failed" and fault:
             return f"FAILED: {witness_said(fault)}."
@@ -100,10 +102,11 @@ class Audited(Table):
 
 
 def recognition_fault(survey: Survey) -> str | None:
-    """Says what is wrong with a wave's stated number of recognisable people; None if nothing.
+    """Returns what is wrong with a wave's stated number of recognisable people, in words; None if
+    nothing.
 
-    Devices show that number and do not check it: it takes a simulation. So one within a quarter of
-    this simulation's is no fault.
+    Devices show that number and do not check it: it takes a simulation. So a number within a
+    quarter of this simulation's is no fault.
     """
     if not isinstance(survey.waves, Waves):
         return None
@@ -125,7 +128,7 @@ def audit_survey(
     progress: Callable[[str], object] = lambda text: None,
     walked: Callable[[Verdict], object] = lambda verdict: None,
 ) -> Audited:
-    """Audit a survey by the code that devices run: see ``deniably audit --help``.
+    """Audits a survey by the code that devices run; returns the result as a table.
 
     Every branch is walked where there are not too many. ``trials`` reports of each of two answers
     certify a lower bound of epsilon (Arcolezi and Gambs 2024, PoPETs). Devices are replayed for
@@ -156,12 +159,15 @@ def audit_survey(
     limit, until_enough = SECONDS if seconds is None else seconds, seconds is None
     with ExitStack() as stack:
         in_node = None
+        # A short audit is over before another process has started; there Node takes turns with
+        # Python.
         if scenarios is None and limit >= _WORTHWHILE:
             in_node = stack.enter_context(
                 JavaScriptProcess(
                     definition, limit, until_enough=until_enough, modules=modules, walks=walks
                 )
             )
+        # Python's own work comes while the other process replays JavaScript.
         whole = _walk_together(survey, progress)
         progress("counting whole reports")
         counts = count_reports(survey)
@@ -190,6 +196,7 @@ def audit_survey(
     recognition = recognition_fault(survey)
     return Audited(
         caption=f"{survey.name}: {survey.title}",
+        # `judged` ends with whole reports, which have no row.
         rows=[_cells(*pair) for pair in zip(done, judged, strict=False)],
         lines=[HEADING, *(line(*pair) for pair in zip(done, judged, strict=False))],
         texts=1,
@@ -267,8 +274,8 @@ def _cells(verdict: Verdict, judged: Judged) -> dict[str, Cell]:
 
 
 def line(verdict: Verdict, judged: Judged | None = None) -> tuple[str, ...]:
-    """Returns a verdict as texts for the columns of ``HEADING``: the judgement, or how far the walk
-    came."""
+    """Returns a verdict as texts for the columns of ``HEADING``. The last one is ``judged``, or
+    without it how far the walk came."""
     claimed, exact = f"{verdict.claimed:.4f}", f"{verdict.exact.epsilon:.4f}"
     least = verdict.certified.epsilon
     outcome: str = judged.rung if judged else _walked(verdict.walk)
@@ -291,7 +298,7 @@ def _walked(walk: Walk) -> str:
 
 
 def explained(done: Sequence[Verdict], trials: int) -> Iterator[str]:
-    """Sentences that explain the column of certified epsilons."""
+    """Yields sentences that explain the column of certified epsilons."""
     proved = [verdict for verdict in done if verdict.certified.epsilon]
     each = f"{trials:,} reports of each of two answers"
     if proved:

@@ -1,4 +1,4 @@
-"""The verdicts of an audit, from proved to failed, and what each of them says.
+"""Decides the verdicts of an audit, from proved to failed, and puts them into words.
 
 ======== =========================================================================================
 proved   every branch of every answer was walked and has the probability of the published integers,
@@ -10,7 +10,7 @@ counted  reports were only compared with a law, as of code that has no reference
 failed   a witness, or a count that a right device makes once in a million audits
 ======== =========================================================================================
 
-A survey has the worst verdict of its parts. "Passed" is a word for the first two alone.
+A survey has the worst verdict of its parts. Only the first two are called "passed".
 """
 
 from __future__ import annotations
@@ -34,16 +34,18 @@ from deniably.audit.whole_reports import ReportAudit
 from deniably.survey.questions import Question
 
 Rung = Literal["proved", "replayed", "in part", "counted", "failed"]
+"""A verdict."""
 RUNGS: Sequence[Rung] = ("proved", "replayed", "in part", "counted", "failed")
+"""All verdicts, from the best to the worst."""
 EXIT: Mapping[Rung, int] = {"proved": 0, "replayed": 0, "in part": 3, "counted": 4, "failed": 1}
-"""The exit code of each verdict; 2 is a wrong call."""
+"""The exit code of ``deniably audit`` for each verdict; 2 is a wrong call."""
 
 SURE = 13.8
 """-ln of one in a million: n replays miss a departure of probability SURE / n that seldom."""
 
 
 def worst(rungs: Iterable[Rung]) -> Rung:
-    """Returns the lowest of some verdicts, "proved" where there are none."""
+    """Returns the worst of some verdicts, "proved" where there are none."""
     lowest: Rung = "proved"
     for rung in rungs:
         if RUNGS.index(rung) > RUNGS.index(lowest):
@@ -52,7 +54,9 @@ def worst(rungs: Iterable[Rung]) -> Rung:
 
 
 def one_in(replays: int) -> int:
-    """Returns m such that a departure in 1 of m reports would have been seen by so many replays."""
+    """Returns the largest m such that so many replays would have shown a departure in 1 of m
+    reports, but for one chance in a million."""
+    # Rounded down, so that no more is said to be seen than would be.
     return max(1, int(replays / SURE))
 
 
@@ -60,8 +64,8 @@ def one_in(replays: int) -> int:
 class Judged:
     """The verdict on one part of a survey: a question, or whole reports.
 
-    ``rungs`` has that of each language, ``text`` the sentence, and ``missing`` what keeps it from
-    a better one.
+    ``rungs`` has the verdict by language ("Python" and "JavaScript"). ``text`` is a sentence about
+    it, and ``missing`` says what keeps it from a better one.
     """
 
     name: str
@@ -71,7 +75,7 @@ class Judged:
 
     @property
     def rung(self) -> Rung:
-        """The lower verdict of the two languages."""
+        """The worst verdict of all languages."""
         return worst(self.rungs.values())
 
 
@@ -79,7 +83,7 @@ class Judged:
 
 
 def judge_question(question: Question, walked: Verdict, replays: Replays) -> Judged:
-    """Returns the verdict on one question, by its walk, its counted reports and its replays."""
+    """Returns the verdict on one question. ``walked`` has its walk and its counted reports."""
     definition = next(each for each in replays.study.questions if each["name"] == question.name)
     if walked.fault:
         return Judged(question.name, {"Python": "failed"}, f"FAILED: {walked.fault}")
@@ -100,8 +104,10 @@ def _of_question(
     """The verdict in one language, and what is missing."""
     name, language = question["name"], tally.language
     if tally.fault:
+        # A fault of no single question speaks against all.
         mine = tally.fault.question in (None, name)
         return ("failed" if mine else "in part"), ([] if mine else ["a fault ended the replays"])
+    # A survey that the reference refuses cannot be replayed, so counts are all there is.
     if tally.not_run:
         return ("counted" if replays.foreign else "in part"), [_not_run(tally)]
     missing: list[str] = []
@@ -109,6 +115,7 @@ def _of_question(
         missing.append(f"not reached in {language}: {', '.join(kinds)}")
     elif not tally.classes_done:
         missing.append(f"some of its inputs were not reached in {language}")
+    # A proof needs no number of replays, only that the code around the randomiser was reached.
     if proved:
         return ("in part" if missing else "proved"), missing
     least, count = tally.least(question), tally.questions[name]
@@ -168,10 +175,11 @@ def _capital(text: str) -> str:
 # --- whole reports --------------------------------------------------------------------------------
 
 WHOLE = "whole reports"
+"""The name of the part that is not a question."""
 
 
 def judge_whole(whole: ReportAudit, replays: Replays) -> Judged:
-    """Returns the verdict on whole reports and on what devices keep."""
+    """Returns the verdict on whole reports and on what devices store."""
     if whole.fault:
         return Judged(WHOLE, {"Python": "failed"}, f"FAILED: {whole.fault}")
     rungs: dict[str, Rung] = {}
@@ -225,7 +233,7 @@ def _walked_together(whole: ReportAudit) -> str:
 
 
 def part_of(share: float) -> str:
-    """Returns a share as text that never rounds to 0.0 %."""
+    """Returns a share as a percentage in words, which is never rounded to 0.0 %."""
     return f"{share:.1%}" if share >= 0.001 else "below 0.1%"
 
 
@@ -271,7 +279,7 @@ def _what(replays: Replays) -> str:
 
 
 def conclusion(rung: Rung, replays: Replays, browser: Judged | None = None) -> str:
-    """Returns the last sentences: what was earned, and what was not looked at.
+    """Returns the last sentences of an audit: what was earned, and what was not looked at.
 
     ``browser`` is the verdict on the form in a browser, if it was asked for.
     """
@@ -312,7 +320,7 @@ def _in_part(replays: Replays) -> str:
 
 
 def witness_said(fault: Fault) -> str:
-    """Returns a fault in words, with what was sent and what had to be."""
+    """Returns a fault in words, with what the device sent or stored and what it had to."""
     steps: Sequence[Mapping[str, Any]] = fault.scenario["steps"]
     typed: Any = steps[fault.difference.step].get("typed", {}) if steps else {}
     where = f"{fault.question}, {fault.language}" if fault.question else fault.language

@@ -1,4 +1,5 @@
-"""Walks the branches of a randomiser's code and compares its law with its mechanism's.
+"""Walks the branches of a randomiser's code and compares the probabilities of its reports with its
+mechanism's.
 
 The explored paths to a report have together at most the report's probability. Where they have more,
 the code is wrong. If every path was explored, both are equal as fractions, and the walk is a proof.
@@ -20,7 +21,7 @@ from deniably.core.errors import BadReport
 from deniably.mechanisms.law import Law, Randomiser
 
 PATHS = 1 << 17
-"""Paths of one question after which no further answer is walked."""
+"""The maximum of paths of one question: after as many no further answer is walked."""
 _EACH = 1 << 13  # of one answer
 _NOISE = 1 << 11  # of one answer with noise: its paths are endless, each of hundreds of bits
 _UNFINISHED = 3  # answers with unexplored paths after which no further answer is walked
@@ -31,9 +32,9 @@ class Walk:
     """The outcome of a walk: ``answers`` of the mechanism's ``of`` answers were walked.
 
     ``paths`` counts all paths. ``unexplored_mass`` is the largest probability left over for one
-    answer, and ``finished`` counts those that left none. ``realised`` is the epsilon of the answers
-    that were walked to the end: infinite where one rules a report out, None where fewer than two
-    were. ``fault`` says what is wrong.
+    answer, and ``finished`` counts the answers that left none. ``realised`` is the epsilon of the
+    answers that were walked to the end: infinite where one rules a report out, None where fewer
+    than two were. ``fault`` says what is wrong, None if nothing is.
     """
 
     answers: int
@@ -51,7 +52,7 @@ class Walk:
 
 
 def walk(mechanism: Randomiser[Law], randomise: Randomise, paths: int = PATHS) -> Walk:
-    """Walk as many answers as ``paths`` allow; the most different ones come first."""
+    """Walks as many answers as ``paths`` allow; the most different ones come first."""
     followed, unexplored, walked, unfinished = 0, Fraction(0), 0, 0
     law = mechanism.law
     each = _EACH if law.exact else _NOISE
@@ -84,7 +85,7 @@ def fault_of(
 ) -> str | None:
     """Returns the first fault in one answer's explored paths, in words; None without one.
 
-    ``law`` is the mechanism's law, if the caller has it.
+    ``law`` is the mechanism's law, if the caller has computed it.
     """
     law = law or mechanism.law
     if not explored.draws:
@@ -104,6 +105,7 @@ def fault_of(
 
 
 def answers(law: Law) -> Iterator[Any]:
-    """Yields the most different answers first, then all others, or an even selection of many."""
+    """Yields a law's answers: the most different ones first, then all others, or an even selection
+    where they are very many."""
     first = law.extremes
     return chain(first, (answer for answer in law.domain.some(PATHS) if answer not in first))

@@ -1,4 +1,4 @@
-"""Audits whole reports: their law must be the product of the questions' laws (SPEC 5).
+"""Audits whole reports: their probabilities must be the products of the questions' (SPEC 5).
 
 Each question can be right alone while two together, or the id, give away more. The same coins for
 every question, for example, would show whether two answers agree. So this module walks the bytes
@@ -6,9 +6,9 @@ that a device sends, with every branch of all questions and every combination of
 
 An id has 2**128 values, too many to walk. ``Coins.draw_id`` draws it, and a few values stand for
 all of them (``enumeration.IDS``), equally likely. What is sent must hold the id that was drawn, and
-the law of the reports must not depend on it. Code that only copies an id treats every value alike.
-Code that looks at it is noticed as soon as it treats one of these values differently; each digit
-stands at each place in one of them.
+the probabilities of the reports must not depend on it. Code that only copies an id treats every
+value alike. Code that looks at it is noticed as soon as it treats one of these values differently;
+each digit stands at each place in one of them.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ from deniably.survey.survey import Survey, Waves, show_if
 
 AnswersByName = Mapping[str, object]
 Send = Callable[[Sequence[Survey], AnswersByName, Coins], Sequence[bytes]]
-"""The bytes of all reports that a device sends for true answers to these surveys, one after the
-other: the waves of a panel, else one survey. Repeated reports count too."""
+"""Returns the bytes of all reports that a device sends for true answers to these surveys, one after
+the other: the waves of a panel, else one survey. Reports that are sent again are in it again."""
 
 Sent = tuple[tuple[bytes, ...], tuple[str, ...]]
 """What was sent, and the ids that were drawn for it."""
 
 PATHS = 1 << 16
-"""Paths of the questions of one walk, over all answers."""
+"""The maximum of paths of one walk, over all answers."""
 _EACH = 1 << 12  # of one combination of answers
 _FEW = 1 << 8  # the same where there is no hope of walking all
 _PAIR = 1 << 12  # of two questions, at most
@@ -59,8 +59,8 @@ _BOTH = 3  # the first questions, whose combinations of extremes are all walked 
 
 
 def reports(make: Callable[..., Any] = make_report) -> Send:
-    """Returns a function that sends each survey's report by ``make``, with the memos of the one
-    before."""
+    """Returns a function that makes each survey's report with ``make`` and returns the bytes of
+    all. The memos (permanently randomised answers) of one wave are passed on to the next."""
 
     def send(surveys: Sequence[Survey], answers: AnswersByName, coins: Coins) -> list[bytes]:
         sent: list[bytes] = []
@@ -75,8 +75,8 @@ def reports(make: Callable[..., Any] = make_report) -> Send:
 
 
 def of_link(survey: Survey) -> dict[str, Stratum]:
-    """Returns the stratum of this device's link as a keyword argument, where the survey has
-    strata."""
+    """Returns the stratum of a device's link as a keyword argument, {"strata": ...}; empty where
+    the survey has no strata."""
     return {"strata": survey.every_stratum[-1]} if survey.strata else {}
 
 
@@ -90,19 +90,21 @@ def law(
     drawn: Sequence[str],
     ids: int = len(IDS),
 ) -> Fraction:
-    """Returns P(``sent``, with the ids ``drawn`` | ``encoded``), as it must be.
+    """Returns the probability that a right device sends exactly ``sent`` and draws the ids
+    ``drawn``, given the answers.
 
-    ``encoded`` are the mechanisms' inputs by question; each id is one of ``ids``, equally likely.
-
-    Raises BadReport where no device may send it.
+    ``encoded`` are the inputs of the mechanisms by question, ``ids`` the number of ids that are
+    equally likely. Raises BadReport where no device may send it.
     """
     received = _apart(surveys, sent)
     if [report.id for report in received] != list(drawn):
         raise BadReport("the id of a report is the one that was drawn, and one alone is", "$.id")
+    # `of_link` opened the link of the last stratum, in every wave.
     links = [each.every_stratum[-1] for each in surveys]
     if [report.stratum for report in received] != links:
         raise BadReport("the stratum of a report is what the link said", "$.strata")
     survey, answered = surveys[0], received[0].values.keys()
+    # The questions that are asked and the ids are uniform, and all is independent (SPEC 5).
     chance = Fraction(1, comb(len(survey.questions), survey.asked) * ids ** len(received))
     for question in survey.questions:
         if question.name in answered:
@@ -138,7 +140,8 @@ def _apart(surveys: Sequence[Survey], sent: Sequence[bytes]) -> list[Report]:
 
 
 def inputs(survey: Survey, chosen: Sequence[MechanismInput]) -> dict[str, MechanismInput]:
-    """Returns the mechanisms' inputs, by question, of a respondent who means ``chosen``.
+    """Returns the mechanisms' inputs, by question, of a respondent who would answer each question
+    with the input in ``chosen``.
 
     A question that an earlier answer hides gets "not applicable" (SPEC 4.2).
     """
@@ -159,10 +162,11 @@ def inputs(survey: Survey, chosen: Sequence[MechanismInput]) -> dict[str, Mechan
 
 @dataclass(frozen=True)
 class ReportWalk:
-    """The outcome of a walk: ``answers`` of all ``of`` answers to the ``questions`` were walked.
+    """The outcome of a walk through whole reports.
 
-    ``paths`` counts all paths. ``unexplored_mass`` is the largest probability left over for one
-    combination of answers.
+    ``answers`` of all ``of`` combinations of answers to the ``questions`` were walked, on ``paths``
+    paths. ``unexplored_mass`` is the largest probability left over for one combination of answers.
+    ``fault`` says in words what is wrong, None if nothing is.
     """
 
     questions: tuple[str, ...]
@@ -174,7 +178,7 @@ class ReportWalk:
 
     @property
     def complete(self) -> bool:
-        """Whether every branch of all answers was walked."""
+        """Whether every branch of all combinations of answers was walked, without a fault."""
         return self.answers == self.of and not self.unexplored_mass and not self.fault
 
 
@@ -184,8 +188,8 @@ def walk_reports(
     paths: int = PATHS,
     ids: Sequence[str] | None = None,
 ) -> ReportWalk:
-    """Walk the bytes that are sent, as far as ``paths`` allow; the most different answers first.
-    ``ids`` stand for all, by default as many as there is room for.
+    """Walks the bytes that ``send`` makes of answers, as far as ``paths`` allow; the most different
+    answers come first. ``ids`` stand for all ids, by default as many as there is room for.
 
     Where all paths of an answer were walked, and none is likelier than it may be, every report has
     exactly the probability that it must have: nothing is missing, so nothing is less likely.
@@ -234,6 +238,8 @@ def _fault(
             lawful = law(surveys, encoded, sent, drawn, ids)
         except BadReport as error:
             return f"for {_shown(answers)} it sends what no device may send, {shown}: {error}"
+        # What was explored is a lower bound, so more than the law is a fault however little was
+        # walked.
         if share > lawful:
             return (
                 f"for {_shown(answers)} it sends {shown} with a probability of"
@@ -281,12 +287,15 @@ def _paths(
 
 
 def combinations_of(survey: Survey, *, every: bool) -> Iterator[tuple[MechanismInput, ...]]:
-    """Combinations of answers: the most different, then ``every`` other where they are few."""
+    """Yields combinations of answers, as inputs of all mechanisms: the most different ones first,
+    then with ``every`` all others, where there are few."""
     some = [list(islice(_meant(question), 2)) for question in survey.questions]
     pairs = [(pair[0], pair[-1]) for pair in some]
     if len(survey.questions) <= _BOTH:
         first = list(product(*pairs))
     else:
+        # All first, all last and one mixture: of many questions there are too many combinations of
+        # extremes.
         ends = list(zip(*pairs, strict=True))
         first = [*ends, tuple(pair[i % 2] for i, pair in enumerate(zip(*ends, strict=True)))]
     if not every or _number(survey) > _ANSWERS:
@@ -304,6 +313,8 @@ def _answers(question: Question) -> int:
     domain, hides = question.mechanism.law.domain, show_if(question) is not None
     if isinstance(domain, Ticks) and isinstance(question, SelectMultiple):
         return sum(comb(domain.k - hides, ticks) for ticks in range(question.most + 1))
+    # Less "no tick", which is no answer to a single choice, and "not applicable", which is never
+    # offered.
     return domain.count - isinstance(domain, Ticks) - hides
 
 
@@ -331,12 +342,16 @@ def _gives(meant: MechanismInput, choice: int) -> bool:
 def whole_reports(
     survey: Survey, send: Send | None = None, paths: int = PATHS
 ) -> Iterator[ReportWalk]:
-    """Yields the walk of all questions together; where their branches are too many, after it that
-    of every two questions (with those that decide whether they are shown), neighbours first, which
-    share out ``paths``. ``send`` is by default the shipped ``make_report``."""
+    """Yields the walk of all questions together. Where that is not complete, yields after it the
+    walks of pairs of questions (with those that decide whether they are shown), neighbours first,
+    as far as ``paths`` more paths allow.
+
+    ``send`` is by default the shipped ``make_report``.
+    """
     send = send or reports()
     together = walk_reports(waves_of(survey), send, paths)
     yield together
+    # Of two questions the only pair is the whole survey.
     if together.complete or together.fault or len(survey.questions) < 3:
         return
     left = paths
@@ -345,6 +360,8 @@ def whole_reports(
     for behind, pair in zip(range(len(pairs), 0, -1), pairs, strict=True):
         # What a small pair leaves over is shared out to those behind it.
         share = min(left // behind, _PAIR)
+        # Pairs come in the order of their distance, so those that are left out are the furthest
+        # apart.
         if share < _LEAST:
             return
         walk = walk_reports(waves_of(reduced(survey, pair)), send, share)
@@ -354,7 +371,8 @@ def whole_reports(
 
 @dataclass(frozen=True)
 class ReportAudit:
-    """What ``whole_reports`` found: of all questions ``together``, and of ``pairs``."""
+    """The outcome of ``whole_reports``: the walk of all questions ``together``, and the walks of
+    ``pairs``."""
 
     together: ReportWalk
     pairs: tuple[ReportWalk, ...]
@@ -366,27 +384,32 @@ class ReportAudit:
 
     @property
     def outcome(self) -> Literal["failed", "passed", "in part"]:
-        """``passed`` where every branch of all questions together was walked."""
+        """``passed`` where every branch of all questions together was walked without a fault, ``in
+        part`` where some are left."""
         if self.fault:
             return "failed"
         return "passed" if self.together.complete else "in part"
 
     @property
     def complete_pairs(self) -> int:
-        """How many pairs were walked to the end."""
+        """How many pairs of questions were walked to the end."""
         return sum(pair.complete for pair in self.pairs)
 
 
 def waves_of(survey: Survey) -> list[Survey]:
-    """Returns what one person answers: the survey, and a second wave in a panel."""
+    """Returns the surveys that one person answers in the audit: the survey, and of a panel a second
+    wave."""
     if not isinstance(survey.waves, Waves):
         return [survey]
+    # Another name makes another digest, and the questions, and so the memos, stay the same.
     return [survey, replace(survey, name="wave-2" if survey.name != "wave-2" else "wave-3")]
 
 
 def reduced(survey: Survey, places: Sequence[int]) -> Survey:
-    """Returns the survey with these questions and those that decide whether they are shown."""
+    """Returns the survey with the questions at these places alone, and those that decide whether
+    they are shown."""
     names = {survey.questions[place].name for place in places}
+    # From the last one back, so that the condition of a condition is found, too.
     for question in reversed(survey.questions):
         condition = show_if(question)
         if condition and question.name in names:

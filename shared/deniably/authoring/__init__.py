@@ -1,1 +1,2 @@
-"""What an author writes becomes a published survey: checked, planned, with exact weights."""
+"""Turns what an author writes into a published survey: checked, planned, with exact integer
+weights."""

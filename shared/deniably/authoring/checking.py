@@ -45,17 +45,17 @@ _TEXT_COLUMNS = ("question", "type", "mechanism", "odds", "epsilon", "delta")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Checked(Table):
-    """The table of a check, with the ``survey`` as it would be published.
+    """The result of a check, as a table with a row for each question, and the ``survey`` as it
+    would be published.
 
     Each row has a question's name, type and mechanism, and ``odds``, ``epsilon`` and ``delta`` as
     texts. ``margin`` is half the 95 % interval with 1,000 respondents: a fraction of 1 for a share
-    of 30 %, a fraction of the range for a mean; of several, the widest. ``alternatives``
-    lists that margin for every mechanism that an author can name; empty where there is no choice.
-    ``fake_report`` is how many honest people one fake report weighs as much as, and
-    ``fake_shift`` how far 5 % of fake reports move a figure: a fraction of 1 for a share, of the
-    range for a mean; None where neither is known.
-    ``refused`` says in sentences why devices refuse the survey. ``first_page`` is what respondents
-    read first, in paragraphs.
+    of 30 %, a fraction of the range for a mean; of several, the widest. ``alternatives`` lists that
+    margin for every mechanism that an author can name; empty where there is no choice.
+    ``fake_report`` is how many honest people one fake report weighs as much as, and ``fake_shift``
+    how far 5 % of fake reports move a figure: a fraction of 1 for a share, of the range for a mean;
+    None where neither is known. ``refused`` says in sentences why devices refuse the survey.
+    ``first_page`` is what respondents read first, in paragraphs.
     """
 
     survey: Survey
@@ -64,16 +64,17 @@ class Checked(Table):
 
     @property
     def exact(self) -> Table:
-        """What one wave and all waves give away: the sum, exact composition and zCDP."""
+        """A table of what one wave and all waves give away: by adding up, by exact composition and
+        by zCDP."""
         return exact_totals(self.survey)
 
 
 def check_survey(source: str | Path | Mapping[str, object]) -> Checked:
-    """Check an author's survey: what it protects, and how accurate it is.
+    """Checks an author's survey; returns what it protects and how accurate it is, as a table.
 
     ``source`` is a YAML or JSON file as authors write it or a published definition, or the document
-    itself. Raises OSError where it cannot be read, and BadSurvey with everything that is wrong in
-    it.
+    itself. Raises OSError where the file cannot be read, BadInput where it is too large or no
+    regular file, and BadSurvey with everything that is wrong in it.
 
     >>> from deniably import check_survey
     >>> checked = check_survey({
@@ -110,7 +111,8 @@ def check_survey(source: str | Path | Mapping[str, object]) -> Checked:
 
 
 def refusals(survey: Survey) -> list[str]:
-    """Returns why devices would refuse the survey: its epsilon, its delta, or neither."""
+    """Returns why devices would refuse the survey, in sentences on its epsilon and its delta; empty
+    if they would not."""
     refused: list[str] = []
     limit, of_author = Fraction(EPSILON_LIMIT), Limits().author
     at_once = survey.total if survey.count else survey.history  # a memo is paid for in advance
@@ -182,7 +184,7 @@ def _totals(survey: Survey) -> Iterator[list[str]]:
 
 
 def protection_texts(loss: Loss) -> dict[str, str]:
-    """Returns a loss as texts: ``odds``, ``epsilon`` and ``delta``."""
+    """Returns the ``odds``, ``epsilon`` and ``delta`` of a loss, each as a text."""
     return {
         "odds": odds_text(loss.odds_bound),
         "epsilon": loss.epsilon_text(),
@@ -200,7 +202,8 @@ def _margin_text(margin: Cell) -> str:
 
 
 def fake_text(row: Mapping[str, Cell]) -> str:
-    """Returns what fake reports can do to a question, from its row in a check."""
+    """Returns what fake reports can do to a question in words, from the question's row in a
+    check."""
     weight, shift = row["fake_report"], row["fake_shift"]
     if not isinstance(weight, float) or not isinstance(shift, float):
         return "not bounded: its reports have no largest score"
@@ -212,8 +215,8 @@ def _together(survey: Survey) -> str:
 
 
 def notes_on(survey: Survey) -> list[str]:
-    """Returns what an author should know of the survey, in sentences: what maps, strata, a delta
-    and exported reports cost or show."""
+    """Returns sentences on what an author should know of the survey: what maps, strata, a delta and
+    exported reports cost or show."""
     return [
         *_grid_notes(survey),
         *_outline_notes(survey),

@@ -30,11 +30,12 @@ def published(
     history: Fraction | None = None,
     words: Words = ENGLISH,
 ) -> Mapping[str, object]:
-    """Returns the published question, with its claim and the mechanism that keeps it.
+    """Returns the published question (SPEC 4.1): its texts and choices, its mechanism, and its
+    claim of the privacy that the mechanism keeps.
 
     In a survey with waves, ``history`` is the epsilon of all waves as a multiple of one wave's.
     ``words`` label the choices that an author adds by name, in the survey's language. Raises
-    ValueError with the mend where no mechanism fits.
+    ValueError where no mechanism fits; the message says how to change the question.
     """
     mechanism = question.mechanism_for(privacy)
     shown: dict[str, object] = {
@@ -64,11 +65,13 @@ def _claim(mechanism: Mechanism, privacy: Privacy) -> dict[str, object]:
 
 
 def sizes_together(questions: Sequence[WrittenQuestion]) -> list[int]:
-    """Returns each question's number of choices if all fit one product question; else empty."""
+    """Returns each question's number of choices, if all questions fit one product question; else an
+    empty list."""
     sizes: list[int] = []
     for question in questions:
         if not isinstance(question, WrittenYesNo | WrittenSelectOne):
             return []
+        # A product has no place for these keys of a question.
         if question.mechanism or question.show_if or question.hint or question.short:
             return []
         sizes.append(len(question.offered()))
@@ -78,7 +81,8 @@ def sizes_together(questions: Sequence[WrittenQuestion]) -> list[int]:
 def together_question(
     questions: Sequence[WrittenQuestion], words: Words = ENGLISH
 ) -> WrittenProduct:
-    """Returns several small questions as one product question."""
+    """Returns several questions with few choices as one product question, whose answers are sent in
+    one joint report."""
     return WrittenProduct(
         name="together",
         label=words("choice.together"),

@@ -50,16 +50,19 @@ from deniably.wording.words import LANGUAGES, Words
 
 __all__ = ["compile_survey", "compile_with_notes", "load", "publish_text", "schema", "slug"]
 
+# What waves cost in accuracy is mentioned from 5 % more people on.
 _DEAR = 1.05  # times as many people
 
 
 def publish_text(text: str | bytes) -> Survey:
-    """Compile an author's YAML or JSON text. Raises BadSurvey."""
+    """Returns the survey that an author's YAML or JSON text compiles to. Raises BadSurvey with
+    every problem found."""
     return compile_survey(load(text))
 
 
 def compile_survey(document: object) -> Survey:
-    """Compile an author's document, as ``load`` returns it, into a definition (SPEC 4).
+    """Returns the survey that an author's document compiles to (SPEC 4). ``document`` is what
+    ``load`` returns.
 
     Raises BadSurvey with every problem found.
     """
@@ -67,7 +70,8 @@ def compile_survey(document: object) -> Survey:
 
 
 def compile_with_notes(document: object) -> tuple[Survey, list[str]]:
-    """Compile a document; also returns a sentence on each choice made for the author.
+    """Returns the survey that a document compiles to, and a sentence on each choice made for the
+    author.
 
     Raises BadSurvey with every problem found.
     """
@@ -151,6 +155,7 @@ class _Plan:
 def _plan(written: WrittenSurvey) -> _Plan:
     """Raises BadSurvey where the budget is not enough."""
     waves, questions = written.waves, written.questions
+    # What is published differs from what was written, which costs are measured against.
     sent = [remembering(each, afresh=waves.afresh) for each in questions] if waves else questions
     if written.budget is None:
         return _Plan(questions, sent, [question.privacy for question in sent], None, [])
@@ -195,8 +200,8 @@ def _definition(written: WrittenSurvey, plan: _Plan, history: Fraction | None) -
 
 
 STUDY_FACTS = ("controller", "legal_basis", "retention", "consent")
-"""Keys of a survey about the study. Respondents read them below the intro, so they are published as
-a part of it, and its signature is on them."""
+"""The keys that say who is responsible for the study and how. Respondents read them below the
+intro, so they are published as a part of it, and the author's signature covers them."""
 
 
 def _intro(written: WrittenSurvey, words: Words) -> str | None:
@@ -222,7 +227,8 @@ def _hides(questions: Iterable[WrittenQuestion]) -> bool:
 
 
 def language_note(language: str) -> list[str]:
-    """Returns a note where the form has no texts in the survey's language."""
+    """Returns a list with a note where the form has no texts in the survey's language; else an
+    empty list."""
     if language.lower().split("-")[0] in LANGUAGES:
         return []
     near = [code for code in LANGUAGES if language.lower().startswith(code)]
@@ -296,6 +302,7 @@ def _kept_or_fresh(written: WrittenSurvey, waves: WrittenWaves, kept: _Panel) ->
         fresh = _panel(written, replace(waves, count=waves.waves, waves=None))
     except BadSurvey:
         return kept
+    # Fresh waves are charged one by one, so all must fit an author's limit on devices.
     limit = max(float(Limits().author), kept.survey.history.epsilon)
     allowed = fresh.survey.history.epsilon <= limit
     afresh = allowed and drawn_afresh(kept.risk.waves, kept.risk)
@@ -319,6 +326,7 @@ def _error_within(kept: _Panel) -> float:
     for written, question, privacy in zip(
         kept.plan.written, kept.survey.questions, kept.plan.privacies, strict=True
     ):
+        # Each of the fresh waves gets an equal part of the memos' total.
         within = Fraction(round(privacy.ln * 10**9), 10**9) * kept.history / kept.risk.waves
         fresh = measure(written, Privacy(epsilon=within))
         ratios.append(fresh / accuracy(question.mechanism, question.type))
@@ -426,7 +434,8 @@ def _check_spending(budget: WrittenBudget, how: str, count: int, *, can_sample: 
 
 
 def measure(question: WrittenQuestion, privacy: Privacy) -> float:
-    """Returns n times the variance of a share of 30 %, or of a mean on 0 to 1, at this privacy.
+    """Returns n times the variance of the estimate of a share of 30 %, or of a mean on 0 to 1, from
+    n reports at this privacy.
 
     Raises ValueError where no mechanism fits.
     """

@@ -1,4 +1,4 @@
-"""Draws how many respondents a margin takes at each epsilon, as a file."""
+"""Draws how many respondents a margin takes at each epsilon, as an SVG file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from deniably.survey.readable import cut
 
 
 def curve_svg(curve: Curve) -> Svg:
-    """Returns the curve over epsilon; both axes are logarithmic.
+    """Returns the SVG of a curve of respondents over epsilon; both axes are logarithmic.
 
     Of several questions it draws those that need most and fewest respondents at the smallest
     epsilon, and a trusted curator (dashed) and direct questions for the former. Raises ValueError

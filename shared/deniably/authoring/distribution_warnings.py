@@ -21,6 +21,7 @@ from deniably.survey.questions import Number
 from deniably.survey.survey import Survey
 
 REPORTS = 1000
+"""The number of reports for which errors are stated."""
 USELESS = 0.25
 """The standard error of a share above which its 95 % interval is useless."""
 
@@ -32,7 +33,7 @@ _MOST_CELLS = 2_000_000  # of the channel; it is larger only where noise dwarfs 
 def middle_error(mechanism: HasLaw[OfNumber], n: int = REPORTS) -> float:
     """Returns the standard error, from n reports, of the share in the lower half of the buckets.
 
-    It is that of the best unbiased estimate for evenly spread answers (see ``inversion.scores``).
+    It is that of the best unbiased estimate for evenly spread answers, as in ``inversion.scores``.
     It is infinite where no such estimate exists, or where the noise is too large to compute it.
     """
     law = mechanism.law
@@ -50,6 +51,7 @@ def middle_error(mechanism: HasLaw[OfNumber], n: int = REPORTS) -> float:
     except ValueError:
         return math.inf
     likely = channel.mean(axis=0)
+    # The variance of a report's score, where answers are evenly spread.
     return math.sqrt(float(likely @ v**2 - (likely @ v) ** 2) / n)
 
 
@@ -65,7 +67,8 @@ def distribution_warnings(survey: Survey) -> Iterator[str]:
 
 
 def width_notes(survey: Survey) -> Iterator[str]:
-    """Returns what each window costs that is wider than the best for shares up to a number."""
+    """Yields a sentence for each number whose window mechanism is wider than the best one for its
+    distribution function: how much wider intervals are for it."""
     for question in survey.questions:
         if isinstance(question, Number) and (price := price_of_width(question)):
             yield f"{question.name}: {price}."

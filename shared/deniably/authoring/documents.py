@@ -17,15 +17,16 @@ from deniably.core.canonical import parse
 from deniably.core.errors import BadSurvey, Problem
 
 LONGEST_NUMBER = 20
-"""Characters of a number. No survey needs more, and longer ones only cost time."""
+"""The maximum of characters of a number. No survey needs more, and longer ones only cost time."""
 DEEPEST = 32
-"""Lists and maps within each other. A survey has fewer than ten. Without a limit, PyYAML takes a
-second or more for 100,000 open brackets."""
+"""The maximum of lists and maps within each other. A survey has fewer than ten. Without a limit,
+PyYAML takes a second or more for 100,000 open brackets."""
 MOST_YAML = 30_000
-"""Keys and values of a YAML text. PyYAML takes about 30 microseconds for each, so that these take a
-second. JSON is read a hundred times as fast."""
+"""The maximum of keys and values of a YAML text. PyYAML takes about 30 microseconds for each, so
+that these take a second. JSON is read a hundred times as fast."""
 LONGEST_YAML = 1 << 19
-"""Bytes of a YAML text: half a second at the worst, which is many short lines of one text."""
+"""The maximum of bytes of a YAML text: they take half a second at the worst, which is many short
+lines of one text."""
 
 
 def load(text: str | bytes) -> object:
@@ -33,8 +34,8 @@ def load(text: str | bytes) -> object:
 
     YAML follows version 1.2: Yes, No, dates and octal numbers are texts, and only true and false
     are booleans. Raises BadSurvey where the text is neither YAML nor JSON, repeats a key, or uses
-    anchors or tags, which hide what is published. So it does for YAML of more than ``MOST_YAML``
-    keys and values or ``LONGEST_YAML`` bytes.
+    anchors or tags, which hide what is published; and for YAML of more than ``MOST_YAML`` keys and
+    values or ``LONGEST_YAML`` bytes.
 
     >>> load("{label: Yes, odds: 2.5}")
     {'label': 'Yes', 'odds': Decimal('2.5')}
@@ -99,7 +100,8 @@ def _explained(error: yaml.MarkedYAMLError) -> str:
 
 
 def line_of(text: str | bytes, *path: str | int) -> int | None:
-    """The line, from 1, of what is at a path in a text that ``load`` reads; None where it is not.
+    """Returns the line, from 1, of the value at a path in a text that ``load`` reads; None where
+    it is not there. A path has keys and indices.
 
     >>> line_of("name: s\\nquestions:\\n  - {name: a}\\n  - {name: b}", "questions", 1)
     4
@@ -156,6 +158,7 @@ class _Loader(yaml.SafeLoader):
         finally:
             del vars(self)["peek"]
 
+    # Empty, so that the YAML 1.1 readings of the base class (Yes as a boolean, dates) are gone.
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012  # as its base
 
     _composed = 0
@@ -250,4 +253,4 @@ for _kind in ("binary", "timestamp", "omap", "pairs", "set"):
 _Loader.add_constructor(None, _unknown_tag)
 
 YAML_RESOLVERS = _Loader.yaml_implicit_resolvers
-"""What a plain text is read as, by its first character: the writer quotes by the same table."""
+"""By its first character, as what a plain text is read. The writer quotes by the same table."""

@@ -1,4 +1,4 @@
-"""A draft: an author's document while it is written, by one person or by several at once.
+"""Edits drafts: an author's document while it is written, by one person or by several at once.
 
 Each question of a draft has a hidden ``id``, and the draft says how many people are expected to
 answer (``expect``); neither is ever published. An edit is one small operation. It names the
@@ -29,17 +29,18 @@ from deniably.core.errors import BadSurvey, Problem
 from deniably.survey.survey import MOST_QUESTIONS, what_is_wrong
 
 LARGEST_DRAFT = 256 << 10
-"""Bytes of a draft as JSON."""
+"""The maximum of bytes of a draft as JSON."""
 _LONGEST_NAME = 32  # characters of a name that is made; there is room for a number behind it
 
 Document = Mapping[str, Any]
+"""A document or a draft: its keys and their values."""
 QuestionId = Annotated[str, Meta(pattern=r"^[a-z0-9]{1,32}$")]
 Key = Annotated[str, Meta(min_length=1, max_length=64)]
 
 
 class Put(msgspec.Struct, frozen=True, tag="put", tag_field="do", forbid_unknown_fields=True):
-    """Sets a key of a question, or of the survey where ``question`` is None; a ``value`` of None
-    takes the key away."""
+    """An operation that sets a key of a question, or of the survey where ``question`` is None. A
+    ``value`` of None removes the key."""
 
     question: QuestionId | None
     key: Key
@@ -47,7 +48,8 @@ class Put(msgspec.Struct, frozen=True, tag="put", tag_field="do", forbid_unknown
 
 
 class Add(msgspec.Struct, frozen=True, tag="add", tag_field="do", forbid_unknown_fields=True):
-    """Adds a question behind another one, or before all where ``after`` is None."""
+    """An operation that adds a question with these ``keys`` behind the question ``after``, or
+    before all where that is None."""
 
     question: QuestionId
     after: QuestionId | None
@@ -55,20 +57,21 @@ class Add(msgspec.Struct, frozen=True, tag="add", tag_field="do", forbid_unknown
 
 
 class Remove(msgspec.Struct, frozen=True, tag="remove", tag_field="do", forbid_unknown_fields=True):
-    """Takes a question away."""
+    """An operation that removes a question."""
 
     question: QuestionId
 
 
 class Move(msgspec.Struct, frozen=True, tag="move", tag_field="do", forbid_unknown_fields=True):
-    """Puts a question behind another one, or before all where ``after`` is None."""
+    """An operation that puts a question behind the question ``after``, or before all where that is
+    None."""
 
     question: QuestionId
     after: QuestionId | None
 
 
 class Several(msgspec.Struct, frozen=True, tag="all", tag_field="do", forbid_unknown_fields=True):
-    """Does several operations as one: all of them or none."""
+    """An operation that does several others as one: all of them or none."""
 
     operations: Annotated[list[Put | Add | Remove | Move], Meta(min_length=1, max_length=1_000)]
 
@@ -78,7 +81,7 @@ Operation = Put | Add | Remove | Move | Several
 
 @dataclass(frozen=True)
 class Edited:
-    """The document after an operation, and the operation that takes it back."""
+    """The draft after an operation, and the operation that takes it back (``undo``)."""
 
     document: Document
     undo: Operation
@@ -86,8 +89,8 @@ class Edited:
 
 @dataclass(frozen=True)
 class Clash:
-    """What somebody else made of the same thing meanwhile: the value of the key, the question's
-    keys, or None where it is gone."""
+    """A refusal of an operation, because somebody changed the very same thing meanwhile. ``theirs``
+    is what they made of it: the value of the key, the question's keys, or None where it is gone."""
 
     theirs: Any
 
@@ -95,7 +98,8 @@ class Clash:
 def drafted(document: object) -> Document:
     """Returns an author's document as a draft: its questions have the ids q1, q2, and so on.
 
-    Raises BadSurvey where it is no mapping with a list of questions, or beyond a draft's limits.
+    Raises BadSurvey where the document is no mapping with a list of questions, or beyond a draft's
+    limits.
     """
     if not isinstance(document, dict):
         raise _bad("$", "a survey is written as keys and their values, such as title: Pay")
@@ -127,10 +131,10 @@ def written(draft: Document) -> Document:
 
 
 def question_names(draft: Document) -> dict[str, str]:
-    """Returns the name of each question by its id, as it is published.
+    """Returns the name of each question as it is published, by the question's id.
 
-    A name that its author did not write is made from the short name or the text, and numbered
-    where another question has it.
+    A name that its author did not write is made from the short name or the text, and numbered where
+    another question has it.
     """
     own = {each["id"]: each["name"] for each in _all(draft) if each.get("name")}
     taken, names = {str(name) for name in own.values()}, dict[str, str]()
@@ -153,7 +157,8 @@ def _plain(question: Document) -> str:
 
 
 def edit(newest: Document, base: Document | None, operation: Operation) -> Edited | Clash:
-    """Applies an operation to the newest revision of a draft.
+    """Returns the newest revision of a draft after an operation, with the operation that takes it
+    back.
 
     ``base`` is the revision that the operation was made from; None where it is no longer known.
     Returns Clash where somebody changed the very same thing since then. Raises BadSurvey where the
@@ -166,7 +171,8 @@ def edit(newest: Document, base: Document | None, operation: Operation) -> Edite
 
 
 def operation_of(value: object) -> Operation:
-    """Returns the operation that a JSON value says. Raises BadSurvey where it says none."""
+    """Returns the operation in a parsed JSON value. Raises BadSurvey where the value is no
+    operation."""
     try:
         # Read again as documents are: numbers with a point stay exact.
         return msgspec.convert(from_json(to_json(value)), Put | Add | Remove | Move | Several)
@@ -233,6 +239,7 @@ def _put(newest: Document, base: Document | None, operation: Put) -> Edited | Cl
         return Clash(None)
     theirs = keys.get(key)
     seen = None if base is None else _keys(base, question)
+    # Where somebody else set the same value already, both agree and nothing is lost.
     if theirs != value and (seen is None or seen.get(key) != theirs):
         return Clash(theirs)
     changed = _without(keys, key) if value is None else dict(keys) | {key: value}
@@ -243,6 +250,7 @@ def _put(newest: Document, base: Document | None, operation: Put) -> Edited | Cl
 
 
 def _add(newest: Document, operation: Add) -> Edited | Clash:
+    # An id that is there already would make two questions one.
     if _keys(newest, operation.question) is not None:
         raise _bad("$.question", f"the draft has a question {operation.question} already")
     made = {"id": operation.question} | _without(operation.keys, "id")

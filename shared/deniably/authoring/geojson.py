@@ -20,9 +20,10 @@ _WITHOUT_LINES = ("Point", "MultiPoint")
 
 
 def lines_of(data: bytes) -> list[Line]:
-    """The lines of a GeoJSON document, each as pairs of longitude and latitude.
+    """Returns the lines of a GeoJSON document, each as pairs of longitude and latitude.
 
-    Raises ValueError with what is wrong in it, and with the mend.
+    Raises ValueError where the document has no lines, is no GeoJSON or crosses the antimeridian;
+    the message says how to mend it.
     """
     try:
         document: object = msgspec.json.decode(data)
@@ -30,6 +31,7 @@ def lines_of(data: bytes) -> list[Line]:
         raise ValueError(
             f"this is no GeoJSON: {error}. JSON has no NaN, no Infinity and no comments"
         ) from None
+    # msgspec raises this for lists within lists, and DecodeError for everything else.
     except RecursionError:
         raise ValueError("this is no GeoJSON: it has lists within lists without end") from None
     found = list(_lines(document))

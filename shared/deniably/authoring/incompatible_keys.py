@@ -1,4 +1,4 @@
-"""Cross-field checks that JSON Schema cannot express with a useful message.
+"""Checks keys of a survey against each other, where JSON Schema cannot do so with a useful message.
 
 A key that would change nothing is refused too: its author expects an effect.
 """
@@ -43,20 +43,23 @@ _NONE = {
 
 
 def problems_in(question: WrittenQuestion, path: str, *, budgeted: bool) -> Iterator[Problem]:
-    """Yields the problems within one question whose keys are those of its type."""
+    """Yields the problems within one question whose keys are those of its type. In a survey with a
+    budget (``budgeted``) questions state no privacy of their own."""
     yield from _privacy_problems(question, path, budgeted=budgeted)
     for check in _CHECKS:
         yield from check(question, path)
 
 
 def problems_between(questions: Sequence[WrittenQuestion]) -> Iterator[Problem]:
-    """Yields the problems between questions: repeated names, and conditions that cannot decide."""
+    """Yields the problems between questions: repeated names, and conditions (``show_if``) on what
+    is no earlier question or none of its choices."""
     yield from _repeated(questions, "$.questions", "question")
     yield from _condition_problems(questions)
 
 
 def problems_of_strata(survey: WrittenSurvey) -> Iterator[Problem]:
-    """Yields the problems of a survey's strata: too many, and keys that mean something else."""
+    """Yields the problems of a survey's strata: too many of them, or keys that questions or links
+    use for something else."""
     strata = survey.strata or {}
     try:
         check_strata(strata)
@@ -116,6 +119,7 @@ def _coin_problem(question: WrittenQuestion, path: str) -> Problem | None:
         return None
     if not isinstance(question, WrittenYesNo | WrittenSelectOne):
         return Problem(f"{path}.coins", "coins are for yes_no and select_one")
+    # 0 where choices are missing, which is reported elsewhere.
     if question.coins.yes is not None and len(question.offered()) not in (0, 2):
         return Problem(f"{path}.coins.yes", "the second coin's yes is for two choices")
     return None
@@ -178,6 +182,7 @@ def _parts(question: WrittenQuestion, path: str) -> Iterator[Problem]:
     if isinstance(question, WrittenVector | WrittenPoint | WrittenProduct):
         yield from _repeated(question.parts, f"{path}.parts", "part")
         count = len(question.parts)
+        # 0 where the parts are missing, which is reported elsewhere.
         if isinstance(question, WrittenPoint) and count not in (0, 2):
             yield Problem(f"{path}.parts", f"a point has 2 parts, and this one has {count}")
         if isinstance(question, WrittenProduct) and count > MOST_PARTS:

@@ -1,8 +1,8 @@
-"""What each key of an author's survey may hold, with the sentences that an author reads.
+"""Defines what each key of an author's survey may hold, with the sentences that an author reads.
 
-The JSON Schema is made of these (``schema``); the values that have them are in ``written``. None
-stands for a key that was not written. A key that ``needs`` something has to be written; its default
-only lets the rest be looked at where it is missing.
+The JSON Schema is made of these types (``schema``); the values that have them are in ``written``.
+None stands for a key that was not written. A key whose ``says`` has ``needs`` must be written; its
+default only allows the other keys to be checked where it is missing.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ from deniably.survey.survey import MOST_PEOPLE, MOST_QUESTIONS, MOST_WAVES
 
 
 class Numeral(str):
-    """A number as it was written, for its exact value: of 0.1 one tenth, not the nearest double."""
+    """A number as its author wrote it, so that its exact value is known: of 0.1 one tenth, not the
+    nearest double."""
 
     __slots__ = ()
 
@@ -46,8 +47,11 @@ class Numeral(str):
 
 
 def says(description: str, needs: str = "", type: Any = None, **keywords: Any) -> Meta:  # noqa: A002  # the keyword of JSON Schema
-    """Describes what a key may hold. ``needs`` is the error of a question that lacks it.
-    ``keywords`` are those of JSON Schema, for what Python's type does not say."""
+    """Returns the description of a type for the schema: what a key may hold.
+
+    ``needs`` completes the error "<type of question> needs ..." where the key is missing. ``type``
+    and ``keywords`` are keywords of JSON Schema for what Python's type does not say.
+    """
     schema = keywords | ({"type": type} if type else {})
     extra = {"needs": needs} if needs else None
     return Meta(description=description, extra_json_schema=schema or None, extra=extra)
@@ -57,6 +61,7 @@ def says(description: str, needs: str = "", type: Any = None, **keywords: Any) -
 
 _Text = Annotated[str, Meta(min_length=1, max_length=500, pattern=r"\S")]
 _Prose = Annotated[str, Meta(min_length=1, max_length=5000, pattern=r"\S")]
+# JSON Schema's regular expressions have no \Z.
 _Address = Annotated[str, Meta(pattern=SURVEY_NAME.replace(r"\Z", "$"))]
 _Name = Annotated[str, Meta(pattern=FIELD_NAME.replace(r"\Z", "$"))]
 
@@ -112,6 +117,7 @@ _EPSILON: dict[str, Any] = {
 }
 _CHANCE: dict[str, Any] = {
     "type": ["number", "string"],
+    # The bounds of numbers only catch mistakes early; `Privacy` checks the exact value.
     "pattern": "^[1-9][0-9]*/[1-9][0-9]*$",
     "minimum": 1e-06,
     "maximum": 0.999999,
@@ -153,15 +159,15 @@ SecondCoin = Annotated[
 
 
 class WrittenCoins(Value, frozen=True):
-    """The two-coin design: the chance of telling the truth, and of yes otherwise."""
+    """The two-coin design: the probabilities of answering truthfully, and of "yes" otherwise."""
 
     truth: FirstCoin
     yes: SecondCoin = None
 
     @property
     def unfair(self) -> Fraction | None:
-        """Returns the chance of yes where the second coin is not fair, else None. Raises
-        ValueError."""
+        """The probability of "yes" by the second coin where it is not 1/2, else None. Raises
+        ValueError or ZeroDivisionError where it is no number."""
         yes = Fraction(1, 2) if self.yes is None else self.yes.exact
         return None if yes == Fraction(1, 2) else yes
 
@@ -235,7 +241,8 @@ Also = Annotated[
 
 
 class WrittenCondition(Value, frozen=True):
-    """Shows a question only to people who gave one of these answers to an earlier one."""
+    """A condition: shows a question only to people who gave one of these answers to an earlier
+    question."""
 
     question: FieldName
     # "is" is what authors write; it is no name in Python.
@@ -246,7 +253,7 @@ class WrittenCondition(Value, frozen=True):
 
     @property
     def names(self) -> list[str]:
-        """The names of the choices."""
+        """The names of the choices with which the question is shown."""
         return [self.among] if isinstance(self.among, str) else list(self.among)
 
 
@@ -321,7 +328,7 @@ class _WrittenPart(Value, frozen=True, kw_only=True):
 
 
 class WrittenNumberPart(_WrittenPart, frozen=True, kw_only=True):
-    """One of the numbers of a vector or a point."""
+    """A part of a vector or a point: a number with its range."""
 
     minimum: Minimum = Numeral("0")
     maximum: Maximum = Numeral("0")
@@ -330,7 +337,7 @@ class WrittenNumberPart(_WrittenPart, frozen=True, kw_only=True):
 
 
 class WrittenChoicePart(_WrittenPart, frozen=True, kw_only=True):
-    """One of the small questions of a product."""
+    """A part of a product: a question with few choices."""
 
     choices: FewChoices = ()
 
@@ -355,7 +362,7 @@ SmallQuestions = Annotated[
 
 
 class WrittenResults(Value, frozen=True):
-    """When the results are shown, and to whom."""
+    """Says when the results are shown, and to whom."""
 
     minimum: Annotated[
         int,
@@ -395,7 +402,7 @@ class WrittenResults(Value, frozen=True):
 
 
 class WrittenWaves(Value, frozen=True, kw_only=True):
-    """The survey is one wave of a panel."""
+    """Says that the survey is one wave of a panel, and how its waves are randomised."""
 
     panel: Annotated[
         _Address,
@@ -444,13 +451,14 @@ class WrittenWaves(Value, frozen=True, kw_only=True):
 
     @property
     def open_choice(self) -> bool:
-        """Whether the author gave the number of waves but not whether devices keep memos."""
+        """Whether the author gave the number of waves but not whether devices keep memos, so that
+        the compiler chooses."""
         return self.waves is not None and self.count is None and self.history is None
 
     @property
     def afresh(self) -> bool:
-        """Whether the waves are so few that devices need keep nothing: no more than the history
-        would allow, which is by default as many times the epsilon of one."""
+        """Whether each wave is randomised afresh, without a memo. That is so where ``count`` states
+        the number of waves, unless a smaller ``history`` is stated, which only memos keep."""
         if self.count is None:
             return False
         return self.history is None or self.history.exact >= self.count

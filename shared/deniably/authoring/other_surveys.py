@@ -1,4 +1,4 @@
-"""What an author's other surveys of a year leave to somebody who answered all of them.
+"""Computes what an author's other surveys of a year leave to somebody who answered all of them.
 
 A device gives one author at most epsilon 10 in 365 days (SPEC 8). The server's public register
 lists what an author published there, so anybody can work out who will be refused: those who take
@@ -22,7 +22,7 @@ from deniably.survey.survey import Survey, read_survey
 from deniably.trust.register import read_register
 
 Fetch = Callable[[str], bytes]
-"""The bytes at a path of the server, such as ``/register``; empty where there are none."""
+"""Returns the bytes at a path of the server, such as ``/register``; empty where there are none."""
 
 
 @dataclass(frozen=True)
@@ -38,10 +38,11 @@ class LeftToLoyal:
     """The budget left to somebody who answered all of an author's ``others`` on the days of
     publication.
 
-    ``spent`` is what counts of them, of the ``answered`` that fitted below the limit; ``asked`` is
-    what one more survey costs. Where it does not fit, ``refused`` is true and ``until`` is the
-    first day on which it does; None if there is none. ``part`` is how many of its questions fit
-    then, where it allows parts: the mean over orders that start at each question.
+    ``others`` is the number of the other surveys, and ``answered`` how many of them fitted below
+    the limit; ``spent`` is what counts of these, and ``asked`` what one more survey costs. Where it
+    does not fit, ``refused`` is true and ``until`` is the first day on which it does; None if there
+    is none. ``part`` is how many of its questions fit then, where it allows parts: the mean over
+    orders that start at each question.
     """
 
     others: int
@@ -56,8 +57,8 @@ class LeftToLoyal:
 def published_by(author: str, fetch: Fetch, today: str) -> list[Published]:
     """Returns an author's surveys of the last 365 days that a server lists, oldest first.
 
-    ``author`` is the public key. Raises BadRegister where the server has no register, or a survey
-    in it cannot be fetched as it was published.
+    ``author`` is the public key, ``today`` a date such as "2026-11-21". Raises BadRegister where
+    the server has no register, or a survey in it cannot be fetched as it was published.
     """
     since = first_counted_day(today, [today])
     surveys: list[Published] = []
@@ -69,8 +70,8 @@ def published_by(author: str, fetch: Fetch, today: str) -> list[Published]:
 
 
 def left_to_loyal(survey: Survey, others: Sequence[Published], today: str) -> LeftToLoyal:
-    """Returns what somebody who answered all ``others`` has left for ``survey`` at the usual
-    limits.
+    """Returns what somebody who answered all ``others`` has left for ``survey``, with the limits
+    that devices have unless told otherwise.
 
     Of a survey that asks some of its questions the worst draw counts.
     """
@@ -81,6 +82,7 @@ def left_to_loyal(survey: Survey, others: Sequence[Published], today: str) -> Le
             answered += 1
         except BudgetSpent:
             continue
+    # All surveys are of one author, so an empty key stands for it.
     before = spent(memory.ledger, survey.digest, "")["author"]
     try:
         after = _answered(memory, survey, today, limits)
@@ -92,9 +94,10 @@ def left_to_loyal(survey: Survey, others: Sequence[Published], today: str) -> Le
 
 
 def sentences(survey: Survey, author: str, fetch: Fetch, today: str) -> list[str]:
-    """Returns what to tell an author about other surveys on a server; empty where there are none.
+    """Returns what to tell an author about other surveys on a server, in sentences; empty where
+    there are none.
 
-    Raises what ``published_by`` raises.
+    Raises BadRegister as ``published_by`` does.
     """
     others = [
         each for each in published_by(author, fetch, today) if each.survey.digest != survey.digest
@@ -133,6 +136,7 @@ def _answered(memory: Memory, survey: Survey, day: str, limits: Limits) -> Memor
     """The memory after the survey's dearest draw. Raises BudgetSpent for the author's limit."""
     fresh = fresh_questions(memory, survey, _dearest(survey))
     ledger = charge(memory.ledger, charges(survey, fresh, "", day), _of_author(limits))
+    # Any value marks a memo as drawn: later waves of the panel then cost nothing.
     keys = memo_keys(survey, "") if not survey.count else {}
     return replace(memory, ledger=ledger, memos=memory.memos | {key: [0] for key in keys.values()})
 
@@ -143,6 +147,7 @@ def _part(memory: Memory, survey: Survey, today: str) -> int:
         return 0
     names, sizes = [question.name for question in survey.questions], list[int]()
     for start in range(len(names)):
+        # Turned so that each question comes first once.
         order = (names * 2)[start : start + survey.asked]
         held = replace(memory, orders={survey.digest: order})
         sizes.append(len(part_of(held, survey, "", today, _of_author(Limits()))))

@@ -15,12 +15,14 @@ from typing import NamedTuple
 from deniably.survey.parts import OUTLINE_SIDE
 
 MOST_POINTS = 500
-"""Points of an outline, in at most 5,000 characters; every device loads them."""
+"""The maximum of points of an outline, which have at most 5,000 characters; every device loads
+them."""
 MOST_READ = 200_000
-"""Points that an author may give; thinning more takes long."""
+"""The maximum of points that an author may give; thinning more takes long."""
 _LARGEST = 1e12
 
 Position = tuple[float, float]
+"""(number for the first part of the point, number for the second)."""
 Line = Sequence[Position]
 _Whole = tuple[int, int]
 
@@ -34,16 +36,17 @@ class Side(NamedTuple):
     step: float
 
     def at(self, value: float) -> float:
-        """Returns where the middle of a number's band lies, from 0 to 1. All numbers have equally
-        wide bands."""
+        """Returns where on the side the middle of a number's band lies, from 0 to 1. All numbers
+        have equally wide bands."""
         return (value - self.low + self.step / 2) / (self.high - self.low + self.step)
 
 
 def outline(lines: Iterable[Line], sides: tuple[Side, Side]) -> str:
-    """The path data of lines in a question's own numbers, with at most ``MOST_POINTS`` points.
+    """Returns SVG path data of lines in a question's own numbers, with at most ``MOST_POINTS``
+    points.
 
-    Raises ValueError with the mend where there are too many points or lines, where a coordinate is
-    no number up to 10^12, and where nothing lies on the map.
+    Raises ValueError where there are too many points or lines, where a coordinate is no number up
+    to 10^12, and where nothing lies on the map; the message says how to mend it.
     """
     drawn: list[list[_Whole]] = []
     count = 0
@@ -143,6 +146,7 @@ def _thinned(lines: list[list[_Whole]]) -> list[list[_Whole]]:
     for which, line in enumerate(lines):
         for at in range(len(line)):
             push(which, at)
+    # Points of area 0 lie on a straight line, and go even where there is room for them.
     while heap and (total > MOST_POINTS or heap[0][0] == 0):
         area, which, at = heapq.heappop(heap)
         line, (before, after) = lines[which], neighbours[which][at]
@@ -155,6 +159,7 @@ def _thinned(lines: list[list[_Whole]]) -> list[list[_Whole]]:
         push(which, after)
         size[which] -= 1
         total -= 1
+        # A closed line of two points has no area left: it is an island too small to see.
         if size[which] == 2 and line[0] == line[-1]:
             size[which], total = 0, total - 2
     if total > MOST_POINTS:

@@ -1,4 +1,4 @@
-"""What an author reads of the people who can be recognised from wave to wave of a panel."""
+"""Writes what an author reads of how many people can be recognised from wave to wave of a panel."""
 
 from __future__ import annotations
 
@@ -11,19 +11,22 @@ from deniably.design.reidentification import Asked, Recognition, recognised
 from deniably.survey.survey import Survey, Waves
 
 FEW_WAVES = 3
-"""Up to so many stated waves are drawn afresh where memos would show ``MANY`` people or more."""
+"""The largest stated number of waves that may be drawn afresh by default: where memos (answers that
+are randomised once and kept) would make ``MANY`` or more people recognisable."""
 
 MANY = 0.05
+"""The share of recognisable people from which on fresh chance is better."""
 
 
 def drawn_afresh(waves: int, kept: Recognition) -> bool:
-    """Returns whether fresh noise in each wave is better, since memos would expose too many
-    people."""
+    """Returns whether fresh noise in each wave is better than memos (answers that are randomised
+    once and kept), since memos would make too many people recognisable. ``kept`` is the risk with
+    memos."""
     return waves <= FEW_WAVES and kept.share >= MANY
 
 
 def recognition_problem(risk: Recognition) -> Problem:
-    """Returns the problem of a survey whose waves make too many people recognisable; else None."""
+    """Returns the problem to report for a survey whose waves make too many people recognisable."""
     return Problem(
         "$.waves",
         f"{_recognised(risk)}, and that is 1 in 10 or more. Ask fewer questions, raise history, or"
@@ -33,7 +36,7 @@ def recognition_problem(risk: Recognition) -> Problem:
 
 
 def recognition_note(risk: Recognition, survey: Survey) -> str:
-    """Sentences on how many people can be recognised, and what follows."""
+    """Returns sentences on how many people can be recognised, and what follows."""
     questions = [cast(Asked, question.mechanism) for question in survey.questions]
     alone = recognised(questions, risk.people, 1, known=True)
     number = len(questions)
@@ -56,8 +59,9 @@ def choice_note(kept: Recognition, fresh: Recognition, *, totals: tuple[float, f
                 error: float, chosen: str) -> str:  # fmt: skip
     """Returns a note on both ways to ask a stated number of waves, and which one was taken.
 
-    ``totals`` are the epsilons of all waves, and ``error`` is the standard error of a wave that is
-    drawn afresh within the memo's total, as a multiple of the memo's.
+    ``kept`` is the risk with memos, ``fresh`` that with fresh noise, and ``totals`` are the
+    epsilons of all waves, in this order. ``error`` is the standard error of a wave that is drawn
+    afresh within the memo's total, as a multiple of the memo's.
     """
     return (
         f"Two ways to ask {kept.waves} waves. Kept answers: {_of_100(kept.share)} of 100 people can"
@@ -97,4 +101,5 @@ def _assumed(survey: Survey) -> list[str]:
 
 def _of_100(share: float) -> str:
     """A share as a number of 100 people: whole from 10 on."""
+    # From here on one decimal would read 10.0.
     return f"{100 * share:.0f}" if share >= 0.0995 else f"{100 * share:.1f}"

@@ -46,7 +46,7 @@ _SHOWN_ALL = "in waves everybody is asked everything: leave {} out, or ask in a 
 
 
 def wave_problems(written: WrittenSurvey) -> Iterator[Problem]:
-    """Yields the problems of a survey whose keys contradict its waves."""
+    """Yields the problems of a survey whose keys cannot go together with its waves."""
     assert written.waves is not None
     budget, history = written.budget, written.waves.history
     if written.waves.count is not None and written.waves.waves is not None:
@@ -85,7 +85,8 @@ def _keeps_no_memo(name: str) -> bool:
 
 
 def remembering(question: WrittenQuestion, *, afresh: bool = False) -> WrittenQuestion:
-    """Returns the question with a mechanism that memoisation supports.
+    """Returns the question with a mechanism that memoisation supports (randomising an answer once,
+    and each wave's report from that).
 
     A question that is asked ``afresh`` in each wave gets one for which the risk of recognition is
     known. The best channel for a mean has at most a sixth less variance than a window, but its
@@ -131,10 +132,11 @@ def _allowed(history: Privacy) -> bool:
 def with_memo(
     once: Mechanism, privacy: Privacy, times: Fraction
 ) -> tuple[Memoised[Any], dict[str, str]]:
-    """Returns the memoised mechanism whose waves keep ``times`` one wave's epsilon, and its claim.
+    """Returns the memoised mechanism, which randomises an answer once and each wave's report from
+    that, with its claim. All waves together keep ``times`` the epsilon of one wave.
 
-    A single report has the law of ``once``, or of the nearest mechanism that memoisation supports.
-    Raises ValueError with the mend where there is none.
+    A single report has the probabilities of ``once``, or of the nearest mechanism that memoisation
+    supports. Raises ValueError where there is none; the message says what to write instead.
     """
     history = privacy.times(times)
     if not _allowed(history):

@@ -1,4 +1,4 @@
-"""The one view of a check: what a draft spends, shows and tells people, as one object.
+"""Computes the one view of a check: what a draft spends, shows and tells people, as one object.
 
 ``deniably check --json``, ``POST /api/check`` and pages for authors show this object. Its figures
 are those of ``deniably check``, of ``deniably plan`` and of the form's first page. A draft with
@@ -42,18 +42,20 @@ from deniably.survey.survey import MOST_QUESTIONS, Survey, Waves
 from deniably.wording.first_page import first_page
 
 MOST_SHOWN = 50
-"""The most problems that a view lists; the others are counted."""
+"""The maximum of problems that a view lists; the others are counted."""
 LARGEST_N = 1_000_000_000
-"""The largest number of respondents that a check takes."""
+"""The maximum of respondents that a check takes."""
 DIFFERENCE = 0.1
-"""Ten points of 100, by which two halves of the people may differ."""
+"""The difference between two halves of the people, as a fraction of 1, for which the number of
+respondents is stated."""
 _FIVE_POINTS = 0.05
 _MOST_READ = 5_000  # questions whose problems are counted
 _MOST_COUNTED = 10_000  # problems
 
 
 class ShownProblem(msgspec.Struct, frozen=True):
-    """One mistake: where it is, what kind it is (see ``Problem``), and what to write instead."""
+    """A mistake: where it is, what kind it is (``code``, as in ``Problem``), and what to write
+    instead."""
 
     path: str
     code: str
@@ -61,10 +63,10 @@ class ShownProblem(msgspec.Struct, frozen=True):
 
 
 class Used(msgspec.Struct, frozen=True):
-    """How much privacy is spent, of ``limit``; above it, devices refuse the survey.
+    """How much privacy is spent, of ``limit`` (100); above it, devices refuse the survey.
 
-    ``total`` is for all that one device is asked. ``each`` has the parts of the questions. In a
-    panel, ``waves`` is for all waves.
+    ``total`` is for all that one device is asked. ``each`` has the questions' own, by name. In a
+    panel, ``waves`` is for all waves; else None.
     """
 
     total: int
@@ -74,11 +76,12 @@ class Used(msgspec.Struct, frozen=True):
 
 
 class GuessingScale(msgspec.Struct, frozen=True):
-    """The form's guessing scale: how many of 100 guesses are right.
+    """The form's guessing scale: how many of 100 guesses of an answer are right, by somebody who
+    has the report.
 
     ``one`` has the lowest and the highest rate of a question. ``all`` is the rate of all answers
-    together, ``waves`` that of all waves, and ``worst`` that of the luckiest guesser. ``often`` is
-    whether the form has to warn, and ``promise`` is what it says.
+    together, ``waves`` that of all waves (None without waves), and ``worst`` that of the luckiest
+    guesser. ``often`` is whether the form has to warn, and ``promise`` is what it says.
     """
 
     one: tuple[Rate, Rate]
@@ -90,10 +93,11 @@ class GuessingScale(msgspec.Struct, frozen=True):
 
 
 class FigureMargin(msgspec.Struct, frozen=True):
-    """A figure of the results with half of its 95 % interval, for the worst true value.
+    """A figure of the results, with half of its 95 % interval for the worst true value
+    (``margin``).
 
-    ``unit`` says of what the margin is a fraction: a ``share`` is from 0 to 1, a mean within its
-    ``range``.
+    ``unit`` says of what the margin is a fraction: of 1 for a ``share``, of the question's
+    ``range`` for a mean.
     """
 
     figure: str
@@ -106,8 +110,9 @@ class QuestionView(msgspec.Struct, frozen=True):
 
     ``right`` is its guessing rate. ``n_for_5`` is how many respondents bring each figure within
     five points, or five per cent of the range; None where no number does. ``n_for_difference`` is
-    about how many show, 8 times in 10, that two halves of them differ by ten points. ``also`` has
-    the widest margin if the author offered a further answer, such as "Prefer not to say".
+    about how many show, 8 times in 10, that two halves of them differ by ten points; None where no
+    number does. ``also`` has the widest margin, by the name of the choice, if the author offered a
+    further answer, such as "Prefer not to say".
     """
 
     name: str
@@ -119,7 +124,8 @@ class QuestionView(msgspec.Struct, frozen=True):
 
 
 class ExpertRow(msgspec.Struct, frozen=True):
-    """The formal protection of a question, or of all that one device is asked where it is None."""
+    """The formal protection of a question, or of all that one device is asked where ``question`` is
+    None."""
 
     question: str | None
     mechanism: str
@@ -133,11 +139,12 @@ class QuickCheck(msgspec.Struct, frozen=True, kw_only=True):
 
     ``more`` is how many problems there are besides those listed. ``digest`` is that of the
     definition as it would be published. It is None while figures are ``about`` right: a window
-    then stands in for the design of a mean that is still computed. ``refused`` says why devices
-    would refuse the survey, ``mends`` what to do about it. ``n_openly`` is how many people show a
-    difference of ten points where each is asked openly. ``experts`` has the formal protection
-    of each question, and of everything. ``languages`` has what each translation lacks; surveys have
-    none yet.
+    mechanism then stands in for the optimised mechanism of a mean that is still computed.
+    ``refused`` says why devices would refuse the survey, ``mends`` what to do about it. ``ways``
+    are other ways to ask. ``n_openly`` is how many people show a difference of ten points where
+    each is asked openly; None where no number does. ``experts`` has the formal protection of each
+    question, and of everything. ``languages`` has what each translation lacks; surveys have none
+    yet.
     """
 
     digest: str | None = None
@@ -173,12 +180,13 @@ def quick_check(
     *,
     compares: bool = True,
 ) -> QuickCheck:
-    """Check the draft that ``source`` returns, with the margins of ``n`` respondents.
+    """Returns the view of the draft that ``source`` returns, with the margins of ``n`` respondents.
 
-    ``source`` may raise BadSurvey, as ``documents.load`` does: its problems are the view, as those
-    of the draft itself. Within ``stand_ins`` windows may stand in for designs of means, and the
-    view is then about right. Unless it ``compares``, the view has no other ways to ask, which take
-    half of the time. Raises ValueError unless n is from 1 to ``LARGEST_N``.
+    ``source`` may raise BadSurvey, as ``documents.load`` does: the view then has its problems, as
+    it has those of the draft itself. Within ``stand_ins`` window mechanisms may stand in for
+    mechanisms of means that are still computed, and the view is then about right. Unless it
+    ``compares``, the view has no other ways to ask, which take half of the time. Raises ValueError
+    unless n is from 1 to ``LARGEST_N``.
     """
     if not 1 <= n <= LARGEST_N:
         raise ValueError(f"n is {n:,} respondents; give 1 to {LARGEST_N:,}")

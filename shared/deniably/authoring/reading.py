@@ -28,12 +28,13 @@ from deniably.survey.survey import what_is_wrong
 _Group = Mapping[str, Any]
 
 MOST_PROBLEMS = 100
-"""The most problems that are listed; a hostile document has as many as it has values."""
+"""The maximum of problems that are listed; a hostile document has as many as it has values."""
 _LONGEST_TEXT = 1000  # characters; far more than any key allows, and quick to convert
 
 
 def read(document: object) -> tuple[WrittenSurvey, list[list[Problem]]]:
-    """Returns the document as typed values, and for each question its misplaced and missing keys.
+    """Returns the document as typed values, and for each question the problems of its misplaced and
+    missing keys.
 
     Raises BadSurvey with the problems found, at most ``MOST_PROBLEMS``, where the document breaks
     the schema.
@@ -58,7 +59,8 @@ def read(document: object) -> tuple[WrittenSurvey, list[list[Problem]]]:
 
 
 def document_problems(document: object) -> Iterator[Problem]:
-    """Yields what breaks the schema in a document, and its texts with control characters."""
+    """Yields the problems of a document that breaks the schema, or whose texts have control
+    characters."""
     return chain(schema_problems(document), steering_problems(document))
 
 

@@ -70,7 +70,8 @@ def _bounds(kind: inspect.Type, **keys: str) -> _Schema:
 
 
 def beside(kind: inspect.Type) -> dict[str, Any]:
-    """Returns the extra facts about a type for which JSON Schema has no keyword."""
+    """Returns the facts about a type for which JSON Schema has no keyword, as ``key_types.says``
+    was given them."""
     extra = kind.extra if isinstance(kind, inspect.Metadata) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # msgspec says dict alone
     return cast("dict[str, Any]", extra or {})
 

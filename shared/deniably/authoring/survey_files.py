@@ -46,14 +46,17 @@ def is_published(document: object) -> bool:
 
 
 def read_document(source: str | Path | Mapping[str, object]) -> object:
-    """Returns the document in a file, or a mapping made in Python. Raises OSError and BadSurvey."""
+    """Returns the document in a file, or the one given as a mapping, with each float as the decimal
+    that Python prints. Raises OSError where the file cannot be read, BadInput where it is too large
+    or no regular file, and BadSurvey where it is neither YAML nor JSON."""
     if isinstance(source, Mapping):
         return _written(source)
     return load(with_outlines(read_file(source, SMALL), Path(source).parent))
 
 
 def with_outlines(text: bytes, folder: Path) -> bytes:
-    """An author's text with the outlines drawn in that it names as GeoJSON files in a ``folder``.
+    """Returns an author's text with the outlines drawn in that it names as GeoJSON files in
+    ``folder``.
 
     So a server, which reads no files, gets them too. All else stays as it is. Raises BadSurvey
     where such a file cannot be read or drawn.
@@ -64,6 +67,7 @@ def with_outlines(text: bytes, folder: Path) -> bytes:
     named = list(_outline_files(document))
     whole = text.decode("utf-8-sig")
     problems: list[Problem] = []
+    # From the last one back, so that the places of the earlier ones stay valid.
     for index, name, sides in reversed(named):
         try:
             drawn = outline(lines_of(_read_beside(folder, name)), sides)
@@ -104,6 +108,7 @@ def _side(part: dict[str, Any]) -> Side:
     """Raises KeyError, TypeError, ValueError or ArithmeticError where it is no side."""
     step = part.get("step", 1)
     side = Side(str(part["label"]), *map(float, (part["minimum"], part["maximum"], step)))
+    # Fails now, while it can be passed over, if the side has no width.
     side.at(side.low)
     return side
 

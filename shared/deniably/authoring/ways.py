@@ -1,4 +1,5 @@
-"""Other ways to ask the same survey, and mends for one that devices refuse.
+"""Finds other ways to ask a survey, and changes ("mends") after which devices accept one that they
+refuse.
 
 Each is a list of operations on the author's document. Each is compiled as it would be published,
 and its figures are those of ``deniably plan``. What does not compile is left out, and so is what
@@ -41,10 +42,12 @@ from deniably.wording.words import Words
 Document = Mapping[str, Any]
 """A survey as its author writes it."""
 WayId = Literal["own", "all", "some", "joint"]
+"""The ways to ask, as ``Way`` explains them."""
 Margins = dict[str, float]
 """The widest margin of each question, as ``deniably plan`` gives it."""
 
 MOST_MENDS = 3
+"""The maximum of mends that are shown."""
 STOPS = tuple(map(Decimal, ("2", "2.5", "3", "4", "5", "7", "10", "14", "20", "30", "55", "90")))
 """The odds that a mend may set: those at which the studio's slider stops."""
 _BUDGETS = tuple(map(Decimal, ("5", "4", "3", "2", "1", "0.5")))
@@ -54,11 +57,12 @@ _ROOMY = Decimal(4)
 _LEAST_JOINT = Decimal("0.7")  # the lowest stop of the slider
 _HUNDREDTH, _MILLIONTH = Decimal("0.01"), Decimal("0.000001")
 _PRIVACY = ("epsilon", "odds", "coins")
+# Logarithms of odds are compared with epsilons that were rounded to a double.
 _CLOSE = 1e-9
 
 
 class Operation(msgspec.Struct, frozen=True):
-    """One change of a document: a key gets a value, or is removed where the value is None.
+    """A change of a document: a key gets a value, or is removed where the value is None.
 
     ``question`` is a question's name, None for a key of the survey. Without a ``key`` the question
     itself is removed.
@@ -74,9 +78,10 @@ class Way(msgspec.Struct, frozen=True):
     ``some`` of the questions, or several are one ``joint`` report.
 
     ``chosen`` is whether the survey is asked so now. ``note`` says what people do and ``lost`` what
-    is given up. ``used`` is how much of 100 it spends. Of 100 guesses so many are right: about
-    ``one`` answer from the least to the most, about ``all_answers`` together, and at the ``worst``.
-    ``crosstabs`` says whether there can be cross-tables, and ``crossed`` of what.
+    is given up. ``used`` is how much of 100 it spends. Three fields say how many of 100 guesses are
+    right: ``one`` about a single answer, from the least to the most protected, ``all_answers``
+    about all together, and ``worst`` with the luckiest reports. ``crosstabs`` says whether there
+    can be cross-tables, and ``crossed`` of what.
     """
 
     id: WayId
@@ -95,7 +100,8 @@ class Way(msgspec.Struct, frozen=True):
 
 
 class Mend(msgspec.Struct, frozen=True):
-    """A change after which devices accept the survey, with what it then spends and shows."""
+    """A change after which devices accept a survey that they refuse, with what it then spends
+    (``used``, of 100) and shows (``margins``)."""
 
     label: str
     operations: list[Operation]
@@ -106,7 +112,7 @@ class Mend(msgspec.Struct, frozen=True):
 def changed(document: Document, operations: Sequence[Operation]) -> dict[str, Any]:
     """Returns the document after the operations; the given one stays as it is.
 
-    Raises KeyError where there is no question of the name.
+    Raises ValueError where there is no question of the name.
 
     >>> changed({"title": "A", "questions": []}, [Operation(None, "title", "B")])
     {'title': 'B', 'questions': []}
@@ -135,13 +141,15 @@ def _with(group: Document, key: str, value: object) -> dict[str, Any]:
 def planned_groups(
     survey: Survey, *, n: int | None = None, margin: float | None = None
 ) -> list[tuple[Group, PlanRow]]:
-    """Returns each group of figures that the results can show, with its plan."""
+    """Returns each group of figures that the results can show, with its plan for ``n`` respondents
+    or for a ``margin``."""
     groups = [group for question in survey.questions for group in estimable_groups(question)]
     return list(zip(groups, plan_figures(survey, n=n, margin=margin), strict=True))
 
 
 def widest_margins(survey: Survey, n: int) -> Margins:
-    """Returns the widest margin of each question; a product has one for each of its parts, too."""
+    """Returns the widest margin of each question with ``n`` respondents, by the question's name; a
+    product has one for each of its parts, by the part's name, too."""
     products = {each.name for each in survey.questions if isinstance(each, Product)}
     found: Margins = {}
     for group, row in planned_groups(survey, n=n):
@@ -155,7 +163,7 @@ def widest_margins(survey: Survey, n: int) -> Margins:
 
 
 def ways(document: Document, survey: Survey, n: int) -> list[Way]:
-    """Returns the ways to ask a document's questions, whose ``survey`` it compiles to.
+    """Returns the ways to ask the questions of a document, which compiles to ``survey``.
 
     The others spend about what the survey spends now, at most what devices allow. Margins are those
     of ``n`` respondents.
@@ -291,14 +299,15 @@ def _crossed(survey: Survey) -> str:
 
 
 def mends(document: Document, survey: Survey, n: int) -> list[Mend]:
-    """Returns at most three changes that make devices accept a survey that they refuse.
+    """Returns at most three changes after which devices accept a survey that they refuse.
 
-    None where they accept it. Margins are those of ``n`` respondents.
+    The list is empty where they accept it. Margins are those of ``n`` respondents.
     """
     if not refusals(survey):
         return []
     draft = _Draft(document, survey)
     found: list[Mend] = []
+    # Of each kind the first that devices accept.
     for candidates in (_draw, _protect, _leave_out, _join):
         for label, operations in candidates(draft):
             compiled = draft.compiled(operations)
@@ -466,6 +475,7 @@ class _Draft:
         """Whether devices may accept the survey if no question gives away more than this; roughly,
         to compile only what is worth it."""
         at_once = self.survey.total if self.survey.count else self.survey.history
+        # With memos a device pays for all waves at once.
         memos = at_once.epsilon / self.survey.total.epsilon
         most = sorted(min(each, epsilon) for each in self.epsilons.values())[-self.survey.asked :]
         return memos * sum(most) <= int(EPSILON_LIMIT) + _CLOSE
@@ -499,6 +509,7 @@ class _Draft:
         one = _as_written(product, self._free_name(product.name)) | {"epsilon": epsilon}
         names = {each.name for each in joined}
         budget = self.document.get("budget")
+        # Finer than hundredths, so that the parts lose next to nothing of the budget.
         each = None if budget is None else _down(float(self.whole) / len(self.names), _MILLIONTH)
         questions: list[Document] = []
         for question in cast(Sequence[Document], self.document["questions"]):

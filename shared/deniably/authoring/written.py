@@ -44,9 +44,10 @@ ALSO = {
     "prefer_not_to_say": "choice.prefer_not_to_say",
     NOT_APPLICABLE: "choice.not_applicable",
 }
-"""Ordinary categories that an author can add by name, with the keys of their labels."""
+"""The categories that an author can add to choices by name, with the keys of their labels."""
 
 BUCKETS = 32
+"""Into how many ranges a distribution of numbers is cut, unless its author says otherwise."""
 
 _NO_NUMBER = (
     "is no number and would count as one; ask {} as select_one with ranges as choices (such as 0 to"
@@ -76,12 +77,13 @@ class _Written(Value, frozen=True, kw_only=True, tag_field="type"):
 
     @property
     def type(self) -> str:
-        """The type's name."""
+        """The name of the question's type."""
         return str(self.__struct_config__.tag)
 
     @property
     def promised(self) -> dict[str, list[Numeral]]:
-        """The keys that state its privacy, each with its numbers."""
+        """The keys that state the question's privacy (epsilon, odds or coins), each with its
+        numbers."""
         numbers = {
             "epsilon": [self.epsilon],
             "odds": [self.odds],
@@ -94,7 +96,8 @@ class _Written(Value, frozen=True, kw_only=True, tag_field="type"):
 
     @property
     def privacy(self) -> Privacy:
-        """The privacy that its own key states. Raises ValueError or ZeroDivisionError."""
+        """The privacy that the question's own key states. Raises ValueError or ZeroDivisionError
+        where the key states no privacy that is allowed."""
         if self.epsilon is not None:
             return self.within(self.epsilon.exact)
         if self.odds is not None:
@@ -103,22 +106,24 @@ class _Written(Value, frozen=True, kw_only=True, tag_field="type"):
         return Privacy(odds=self._odds_of(self.coins))
 
     def within(self, epsilon: Fraction) -> Privacy:
-        """The privacy with this part of the survey's budget."""
+        """Returns the question's privacy where ``epsilon`` is its share of the survey's budget."""
         return Privacy(epsilon=epsilon)
 
     def task(self, privacy: Privacy) -> Task:
-        """The task of its mechanism. Raises ValueError with the mend where there is none."""
+        """Returns what the question's mechanism has to estimate, from which the best one can be
+        chosen. Raises ValueError where its keys allow no mechanism."""
         raise NotImplementedError
 
     def mechanism_for(self, privacy: Privacy) -> Mechanism:
-        """The best mechanism within the privacy, or the named one.
+        """Returns the best mechanism within the privacy, or the one that the author named.
 
-        Raises ValueError with the mend where there is none.
+        Raises ValueError where there is none; the message says what to write instead.
         """
         return self.task(privacy).choose(privacy, self.mechanism)
 
     def published_fields(self, privacy: Privacy, words: Words) -> dict[str, object]:
-        """The fields of its type in a published definition, with defaults filled in."""
+        """Returns the fields that the question's type has in a published definition, with defaults
+        filled in."""
         raise NotImplementedError
 
     def _odds_of(self, coins: key_types.WrittenCoins) -> Fraction:
@@ -130,11 +135,11 @@ class _WithChoices(_Written, frozen=True, kw_only=True):
     show_if: key_types.ShowIf = None
 
     def given(self, words: Words = ENGLISH) -> list[Choice]:
-        """The choices that are written, or implied by the type."""
+        """Returns the choices that the author wrote, or that the type implies."""
         raise NotImplementedError
 
     def offered(self, words: Words = ENGLISH) -> list[Choice]:
-        """All choices, with those that ``also`` and ``show_if`` add."""
+        """Returns all choices, with those that ``also`` and ``show_if`` add."""
         listed = self.given(words)
         names = {choice.name for choice in listed}
         wanted: list[str] = list(self.also or ())
@@ -143,7 +148,7 @@ class _WithChoices(_Written, frozen=True, kw_only=True):
         return listed + [Choice(name, words(ALSO[name])) for name in wanted if name not in names]
 
     def published_fields(self, privacy: Privacy, words: Words) -> dict[str, object]:
-        """The choices, and the condition."""
+        """Returns the published choices, and the condition if there is one."""
         shown: dict[str, object] = {"choices": msgspec.to_builtins(self.offered(words))}
         if self.show_if:
             shown["show_if"] = {"question": self.show_if.question, "is": self.show_if.names}
@@ -152,11 +157,14 @@ class _WithChoices(_Written, frozen=True, kw_only=True):
 
 class _OneAnswer(_WithChoices, frozen=True, kw_only=True):
     def task(self, privacy: Privacy) -> Task:
-        """One of the choices."""
+        """Returns the task: the shares of the choices."""
         return choice_task(len(self.offered()))
 
     def mechanism_for(self, privacy: Privacy) -> Mechanism:
-        """The best mechanism, the named one, or two coins with an unfair second one."""
+        """Returns the best mechanism, the one that the author named, or two coins with an unfair
+        second one."""
+        # An unfair second coin treats yes and no differently; subset selection treats all choices
+        # alike.
         if self.coins and (yes := self.coins.unfair) is not None:
             return two_coins(self.coins.truth.exact, yes)
         return super().mechanism_for(privacy)
@@ -181,7 +189,8 @@ class WrittenYesNo(_OneAnswer, frozen=True, kw_only=True, tag="yes_no"):
         return [Choice(*each) for each in zip(YES_NO, labels, strict=True)]
 
     def published_fields(self, privacy: Privacy, words: Words) -> dict[str, object]:
-        """Returns no fields of its own; with more choices than the two, those of any choice."""
+        """Returns the published choices. With more than yes and no the published type is
+        ``select_one``."""
         more = {"type": "select_one"} if len(self.offered()) > len(YES_NO) else {}
         return super().published_fields(privacy, words) | more
 
@@ -207,8 +216,8 @@ class WrittenSelectMultiple(_WithChoices, frozen=True, kw_only=True, tag="select
         return named(self.choices)
 
     def task(self, privacy: Privacy) -> Task:
-        """Returns the task of several ticks. Raises ValueError where ``most`` is above the number
-        of choices."""
+        """Returns the task: the share of each choice, of several that may be ticked. Raises
+        ValueError where ``most`` is above the number of choices."""
         k = len(self.offered())
         maximum = self.most or k
         if maximum > k:
@@ -232,15 +241,16 @@ class WrittenScale(_WithChoices, frozen=True, kw_only=True, tag="scale"):
         return named(self.choices)
 
     def task(self, privacy: Privacy) -> Task:
-        """Returns the task: one of the choices, or the mean of their places."""
+        """Returns the task: the shares of the choices, or the mean of their scores."""
         return scale_task(len(self.offered()), self.aim)
 
     def published_fields(self, privacy: Privacy, words: Words) -> dict[str, object]:
-        """Returns the published choices and scores; choices added by name get scores that no mean
-        uses."""
+        """Returns the published choices, scores and aim. Choices that are added by name get scores
+        that no mean uses."""
         shown = super().published_fields(privacy, words) | {"aim": self.aim}
         if self.scores:
             added = len(self.offered()) - len(self.choices)
+            # Above all others, because published scores have to ascend.
             shown["scores"] = list(self.scores) + [self.scores[-1] + 1 + i for i in range(added)]
         return shown
 
@@ -264,9 +274,9 @@ class WrittenNumber(_Written, frozen=True, kw_only=True, tag="number"):
         return Privacy(epsilon=epsilon, delta=_exact(self.delta))
 
     def task(self, privacy: Privacy) -> Task:
-        """Returns the task: the mean of its positions, or their distribution.
+        """Returns the task: the mean of the numbers, or their distribution over buckets.
 
-        Raises ValueError for buckets of a mean.
+        Raises ValueError for buckets of a mean, and where the range is not valid.
         """
         if self.aim == "mean" and self.buckets is not None:
             raise ValueError("buckets are for aim: distribution")
@@ -293,7 +303,7 @@ class WrittenVector(_Written, frozen=True, kw_only=True, tag="vector"):
         return Privacy(epsilon=epsilon, delta=_exact(self.delta))
 
     def task(self, privacy: Privacy) -> Task:
-        """Returns the task: the means of the positions."""
+        """Returns the task: the mean of each part."""
         return vector_task([positions(part) for part in self.parts])
 
     def published_fields(self, privacy: Privacy, words: Words) -> dict[str, object]:
@@ -315,8 +325,8 @@ class WrittenPoint(_Written, frozen=True, kw_only=True, tag="point"):
     outline: key_types.Outline = None
 
     def task(self, privacy: Privacy) -> Task:
-        """Returns the task: one of the areas. Raises ValueError where a part has fewer steps than
-        the grid."""
+        """Returns the task: the shares of the areas of the map. Raises ValueError where a part has
+        fewer steps than the grid."""
         grid, least = self._grid(privacy), min(positions(part) for part in self.parts)
         if least < grid:
             raise ValueError(
@@ -325,9 +335,9 @@ class WrittenPoint(_Written, frozen=True, kw_only=True, tag="point"):
         return joint_task("point", grid**2)
 
     def published_fields(self, privacy: Privacy, words: Words) -> dict[str, object]:
-        """Returns the published sides of the map, its grid, and what is drawn on it.
+        """Returns the published sides of the map, its grid, and the outline that is drawn on it.
 
-        Raises ValueError where the outline is none.
+        Raises ValueError where the outline is not valid.
         """
         parts = [_number_part(part) for part in self.parts]
         drawn = {} if self.outline is None else {"outline": self._drawn(self.outline)}
@@ -353,6 +363,7 @@ class WrittenPoint(_Written, frozen=True, kw_only=True, tag="point"):
         """The grid; by default coarser where the noise is larger, with areas alike if it can be."""
         if self.grid is not None:
             return self.grid
+        # More noise needs more reports in each area, so fewer areas.
         usual = 8 if privacy.ln <= 1 else 12 if privacy.ln < 4 else 16
         sides = [positions(part) for part in self.parts]
         return even_grid(min(usual, *sides), sides)
@@ -370,7 +381,8 @@ class WrittenProduct(_Written, frozen=True, kw_only=True, tag="product"):
     parts: key_types.SmallQuestions = ()
 
     def task(self, privacy: Privacy) -> Task:
-        """Returns the task: one of the combinations. Raises ValueError where there are too many."""
+        """Returns the task: the shares of the combinations of choices. Raises ValueError where
+        there are too many combinations."""
         k = prod(len(named(part.choices)) for part in self.parts)
         if k > MOST_CHOICES:
             raise ValueError(
@@ -379,7 +391,7 @@ class WrittenProduct(_Written, frozen=True, kw_only=True, tag="product"):
         return joint_task("product", k)
 
     def published_fields(self, privacy: Privacy, words: Words) -> dict[str, object]:
-        """Returns the published parts."""
+        """Returns the published parts, each with its choices."""
         return {
             "parts": [
                 {
@@ -393,15 +405,16 @@ class WrittenProduct(_Written, frozen=True, kw_only=True, tag="product"):
 
 
 Choosing = WrittenYesNo | WrittenSelectOne | WrittenSelectMultiple | WrittenScale
-"""Questions that are lists of choices."""
+"""The types of question that have choices."""
 Deciding = WrittenYesNo | WrittenSelectOne | WrittenScale
-"""Questions whose answer can decide whether another one is shown."""
+"""The types of question whose answer can decide whether another one is shown."""
 WrittenQuestion = Choosing | WrittenNumber | WrittenVector | WrittenPoint | WrittenProduct
 KINDS: dict[str, type[_Written]] = {
     str(kind.__struct_config__.tag): kind for kind in get_args(WrittenQuestion)
 }
+"""The type of each question's values, by its name in a document."""
 EVERY_KEY = frozenset(_Written.__struct_fields__)
-"""Keys that questions of every type have."""
+"""The keys that questions of every type have."""
 
 
 class WrittenSurvey(Value, frozen=True, kw_only=True):
@@ -457,7 +470,7 @@ def slug(label: str) -> str:
 
 
 def named(choices: Iterable[str | WrittenChoice]) -> list[Choice]:
-    """Returns the choices, each with a name."""
+    """Returns the choices, each with a name: its own, or one that is made of its label."""
     return [
         Choice(slug(each), each) if isinstance(each, str) else Choice(each.name, each.label)
         for each in choices
@@ -465,12 +478,14 @@ def named(choices: Iterable[str | WrittenChoice]) -> list[Choice]:
 
 
 def positions(written: WrittenNumber | WrittenNumberPart) -> int:
-    """Returns the count of numbers in the range. Raises ValueError with the mend for a bad one."""
+    """Returns how many numbers a range has. Raises ValueError where the range is not valid; the
+    message says what to write instead."""
     return msgspec.convert(published_range(written), Range).positions
 
 
 def published_range(written: WrittenNumber | WrittenNumberPart) -> dict[str, str]:
-    """Returns the range as canonical decimals."""
+    """Returns the published range of a number: minimum, maximum and step as canonical decimals, and
+    its unit."""
     step = Fraction(1) if written.step is None else written.step.exact
     numbers = {"minimum": written.minimum.exact, "maximum": written.maximum.exact, "step": step}
     texts = {key: to_decimal_text(value) for key, value in numbers.items()}

@@ -1,4 +1,4 @@
-"""Writes an author's document as YAML that ``documents.load`` reads back as the very same.
+"""Writes an author's document as YAML from which ``documents.load`` reads an equal document.
 
 Needs the extra ``author`` (PyYAML).
 """
@@ -38,8 +38,8 @@ def to_yaml(document: object) -> str:
 
 
 def check_values(value: object) -> None:
-    """Raises ValueError for a value that no document in YAML holds: a key that is no text, a number
-    or a character that ``load`` refuses, or a type that YAML does not have."""
+    """Raises ValueError for a value that no YAML document of a survey holds: a key that is no text,
+    a number or a character that ``load`` refuses, or a type that YAML does not have."""
     match value:
         case dict():
             for key, item in cast(dict[object, object], value).items():
@@ -90,7 +90,7 @@ class _Dumper(yaml.SafeDumper):
         return True
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
-        """Indents a list below its key, as the handbook's examples are."""
+        """Indents a list below its key, as the handbook's examples do."""
         cast(Any, super()).increase_indent(flow, False)
 
 

@@ -1,1 +1,1 @@
-"""A respondent's device: its memory, its ledger and its trust. Pure: nothing is sent or stored."""
+"""What a respondent's device remembers, spends and trusts. Pure: nothing is sent or stored."""

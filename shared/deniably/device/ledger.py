@@ -27,11 +27,13 @@ from deniably.survey.parts import FieldName, SurveyName
 from deniably.survey.survey import EPSILON_LIMIT
 
 Scope = Literal["survey", "author", "overall"]
+"""The three totals that have a limit: this version of a survey, its author, and everything."""
 SCOPES: tuple[Scope, ...] = ("survey", "author", "overall")
 ENDING_SCOPES: tuple[Scope, ...] = ("author", "overall")
-"""The scopes in whose totals a charge stops counting after a year."""
+"""The scopes in whose totals a charge stops counting after 365 days."""
 
 LARGEST_LIMIT = 64
+"""The largest epsilon that an owner may set as a limit."""
 DELTA_LIMIT = Fraction(1, 1000)
 """The largest delta of a total: the probability that the promises in it do not hold."""
 
@@ -47,7 +49,7 @@ Digest = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
 
 
 class LedgerEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One charge: the day (UTC), the survey, the question, and the privacy loss.
+    """A charge: the day (UTC), the survey, the question, and the privacy loss.
 
     ``author`` is the author's public key, empty if unknown. ``version`` is the definition's digest.
     ``odds``, ``exponent`` and ``delta`` are fractions as texts. An entry holds no answer.
@@ -83,8 +85,7 @@ Ledger = tuple[LedgerEntry, ...]
 class Limits:
     """The largest epsilon that a device spends on one survey, on one author, and overall.
 
-    A limit that is left out is 5, 10 or 20, or the narrower scope's limit where that is larger.
-    ``delta`` is the largest delta of each scope.
+    ``delta`` is the largest delta of each of these three totals.
     """
 
     survey: Fraction = Fraction(EPSILON_LIMIT)
@@ -94,8 +95,12 @@ class Limits:
 
     @classmethod
     def of(cls, survey: str = EPSILON_LIMIT, author: str = "", overall: str = "") -> Limits:
-        """Returns the limits from plain decimals. Raises ValueError unless each is above 0, at most
-        64."""
+        """Returns the limits given as plain decimals. Raises ValueError unless each is above 0 and
+        at most 64.
+
+        An ``author`` limit that is left out is 10, an ``overall`` limit 20; or that of the narrower
+        scope, where that is larger.
+        """
         first = _limit(survey)
         second = _limit(author) if author else max(first, cls.author)
         return cls(first, second, _limit(overall) if overall else max(second, cls.overall))
@@ -108,26 +113,24 @@ class Limits:
 
 @dataclass(frozen=True)
 class CountedSince:
-    """The first day whose charges still count in a total, by scope; empty where every day counts.
-
-    In the total of a survey every day counts.
-    """
+    """The first day whose charges still count in a total: in the author's and in that over all. An
+    empty text means that every day counts, as is always so in the total of a survey."""
 
     author: str = ""
     overall: str = ""
 
     def counts(self, scope: Scope, day: str) -> bool:
-        """Returns whether a charge of this day still counts in the scope's total. Later days always
-        count."""
+        """Returns whether a charge of this day counts in the scope's total."""
+        # Dates in this form are in order as texts.
         return scope == "survey" or day >= (self.author if scope == "author" else self.overall)
 
 
 def first_counted_day(day: str, seen: Sequence[str | None]) -> str:
     """Returns the first of the 365 days that end on ``day``, or on a day of ``seen`` if one is
-    earlier.
+    earlier (SPEC 8.1).
 
-    ``seen`` are the newest days of the registers that have to agree. Empty, which is every day,
-    where there is none, or where one is not known.
+    ``seen`` are the last days of the registers that have to agree, None for a register whose day is
+    not known. Returns "", so that every day counts, where ``seen`` is empty or has a None.
     """
     if not seen or None in seen:
         return ""
@@ -158,7 +161,7 @@ def total_loss(ledger: Iterable[LedgerEntry]) -> Loss:
 def spent(
     ledger: Sequence[LedgerEntry], version: str, author: str, since: CountedSince = CountedSince()
 ) -> dict[Scope, Loss]:
-    """Returns by scope the loss that counts: in this version of a survey, to its author, and
+    """Returns by scope the loss that counts: of this version of a survey, of its author, and
     overall.
 
     Without a ``since`` every charge counts.
@@ -174,7 +177,7 @@ def counted_entries(
     since: CountedSince = CountedSince(),
 ) -> dict[Scope, list[LedgerEntry]]:
     """Returns by scope the charges that count: of this version of a survey, of its author, and
-    overall."""
+    overall. Without a ``since`` every charge counts."""
     return {
         scope: [each for each in ledger if _counts(each, scope, version, author, since)]
         for scope in SCOPES
@@ -190,8 +193,8 @@ class Leaving:
 
 
 def first_to_leave(counted: Sequence[LedgerEntry]) -> Leaving | None:
-    """Returns the loss of the oldest of these charges and the day on which they stop counting; None
-    where none has a date."""
+    """Returns the loss of the oldest of these charges, and the day on which they stop counting;
+    None where no charge has a valid date."""
     days = [each.day for each in counted if is_date(each.day)]
     if not days:
         return None
@@ -215,9 +218,11 @@ def charge(
 ) -> Ledger:
     """Returns the ledger with the charges of one report added; all are of one survey.
 
-    Raises BudgetSpent for the narrowest scope whose limit they would exceed. Without any charge the
-    ledger stays as it is, whatever was spent before. Without a ``since`` every charge counts.
+    Raises BudgetSpent for the narrowest scope whose limit they would exceed; its ``until`` is the
+    first day on which they would fit, or None. Without a charge the ledger stays as it is, whatever
+    was spent before. Without a ``since`` every earlier charge counts.
     """
+    # What costs nothing is never refused, also where a limit is exceeded already (SPEC 8).
     if not entries:
         return ledger
     try:
@@ -243,6 +248,7 @@ def _fits_on(ledger: Ledger, entries: Sequence[LedgerEntry], limits: Limits) -> 
     """
 
     def fits(oldest: str) -> bool:
+        # Once the charges of `oldest` have left, those from the next day on still count.
         after = _shifted(oldest, 1)
         try:
             _check_totals(ledger, entries, limits, CountedSince(after, after))
@@ -256,7 +262,8 @@ def _fits_on(ledger: Ledger, entries: Sequence[LedgerEntry], limits: Limits) -> 
 
 
 def check_limits(scope: Scope, before: Loss, added: Loss, limits: Limits) -> None:
-    """Raises BudgetSpent where ``before + added`` exceeds the scope's limit of epsilon or delta."""
+    """Raises BudgetSpent where ``before + added`` exceeds the scope's limit of epsilon or delta. A
+    charge without a delta is not refused for the delta that was spent before."""
     after, limit = before + added, limits.of_scope(scope)
     if not after.at_most_epsilon(limit):
         raise BudgetSpent(scope, before, added, limit)
@@ -265,24 +272,25 @@ def check_limits(scope: Scope, before: Loss, added: Loss, limits: Limits) -> Non
 
 
 def share(loss: Loss, scope: Scope, limits: Limits) -> int:
-    """Returns the percentage of a scope's limits that a loss takes, rounded up.
-
-    Of epsilon or of delta, whichever is more.
-    """
+    """Returns the percentage of a scope's limit that a loss takes, rounded up: of the limit of
+    epsilon or of delta, whichever is more."""
     return max(percent(loss, limits.of_scope(scope)), percent(loss, limits.delta, of_delta=True))
 
 
 def percent(loss: Loss, limit: Fraction, *, of_delta: bool = False) -> int:
-    """Returns the percentage of one limit that a loss takes, rounded up; with ``of_delta`` of the
-    limit of delta."""
+    """Returns the percentage of a ``limit`` that the epsilon of a loss takes, rounded up; with
+    ``of_delta`` that of its delta."""
     if of_delta:
         return ceil(100 * loss.delta / limit)
+    # A loss of exactly the limit must show 100: the tolerance absorbs the rounding of the
+    # logarithm.
     return max(0, ceil(100 * loss.epsilon / float(limit) - 1e-9))
 
 
 def _short(value: Fraction) -> Fraction:
     if max(value.numerator, value.denominator) < _LONGEST:
         return value
+    # Rounded up, so that a shorter fraction never states a smaller loss.
     return Fraction(-(-value.numerator * (1 << 64) // value.denominator), 1 << 64)
 
 

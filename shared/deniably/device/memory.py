@@ -62,7 +62,7 @@ class StoredReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RegisterCheckpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How far a server's register was verified: its signed head.
+    """The signed head of a server's register, as this device verified it last.
 
     ``count`` is the number of entries, ``head`` the hash of the last one, and ``day`` its day;
     absent where that is no date, and in memories of before. ``log`` and ``map`` are the roots of
@@ -84,21 +84,23 @@ class RegisterCheckpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True
 
 
 class Ticket(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What an invitation was traded for (SPEC 11): a blind signature of the report's ``id``."""
+    """A blind signature of the report's ``id``, for which an invitation was traded (SPEC 11.3)."""
 
     id: _Id
     ticket: _Ticket
 
 
 class Rounds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The waves of a question that is randomised afresh: stated ``count``, reports ``sent``."""
+    """The waves of a question that is randomised afresh in each: how many the survey states
+    (``count``), and how many reports this device made (``sent``)."""
 
     count: Annotated[int, msgspec.Meta(ge=2, le=MOST_WAVES)]
     sent: Annotated[int, msgspec.Meta(ge=1, le=MOST_WAVES)]
 
 
 class Trade(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A trade of an invitation that is under way; it can be repeated if no answer came."""
+    """A trade of an invitation that is under way (SPEC 11.4). It is repeated as it is if no answer
+    came."""
 
     blinded: _Number
     code: _Code
@@ -108,7 +110,12 @@ class Trade(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The whole memory of a device. Frozen: each change is a new document."""
+    """The whole memory of a device. It is frozen: each change makes a new document.
+
+    ``reports`` and ``orders`` are by the digest of the survey's definition, as are ``tickets`` and
+    ``trades``; ``authors`` and ``registers`` by the server's origin, ``memos`` and ``waves`` by the
+    keys of ``memo_keys``.
+    """
 
     spec: Literal[1] = 1
     ledger: Ledger = ()
@@ -163,7 +170,8 @@ _DECODER = msgspec.json.Decoder(Memory)
 
 
 def read_memory(text: bytes) -> Memory:
-    """Returns the memory in a document. Raises BadMemory unless it is one, in canonical JSON."""
+    """Returns the memory in a document. Raises BadMemory unless the document is one, in canonical
+    JSON."""
     try:
         parse(text)  # refuses repeated keys
         memory = _DECODER.decode(text)
@@ -175,14 +183,18 @@ def read_memory(text: bytes) -> Memory:
 
 
 def kept_memos(memory: Memory, survey: Survey, author: str) -> dict[str, list[int]]:
-    """Returns the memos that earlier waves of a survey's panel left, by the name of the
-    question."""
+    """Returns the memos (permanently randomised answers) that earlier waves of a survey's panel
+    left, by the name of the question."""
     keys = memo_keys(survey, author)
     return {name: memory.memos[key] for name, key in keys.items() if key in memory.memos}
 
 
 def memo_keys(survey: Survey, author: str) -> dict[str, str]:
-    """Returns the key of each question's memo, by the question's name; empty without waves."""
+    """Returns the key under which the memory has each question's memo (its permanently randomised
+    answer), by the question's name; empty without waves.
+
+    Questions are the same in two waves only if all of their texts, claims and mechanisms are.
+    """
     if not isinstance(survey.waves, Waves):
         return {}
     panel = survey.waves.panel
@@ -199,12 +211,12 @@ def fresh_questions(
     changed: Collection[str] = (),
     author: str = "",
 ) -> list[Question]:
-    """Returns the questions to ask, randomise and charge: those without a report or memo, and those
-    in ``changed``.
+    """Returns the questions to ask, randomise and charge: those without a report or memo (a
+    permanently randomised answer), and those in ``changed``.
 
     ``drawn`` are the questions that this device asks where nothing is remembered. A question whose
     condition depends on a changed one is changed, too. Raises BadAnswer for a changed question that
-    was not answered before.
+    was not answered before, and for any change in a survey by invitation.
     """
     report = memory.report(survey.digest)
     if report and changed and survey.invited:
@@ -227,11 +239,11 @@ def fresh_questions(
 
 
 def counted_since(memory: Memory, author: str, day: str) -> CountedSince:
-    """Returns the charges that count on this day, by the device's clock, in a survey of this
-    author.
+    """Returns the first days whose charges still count in a survey of this author, where ``day`` is
+    today by the device's clock.
 
     A charge leaves its author's total when the clock says so and the newest days of all registers
-    with that author do, and the total over all when those of all registers do (SPEC 8).
+    with that author do, and the total over all when those of all registers do (SPEC 8.1).
     """
     return CountedSince(
         first_counted_day(day, _seen_days(memory, author)),
@@ -262,8 +274,8 @@ def _seen_days(memory: Memory, author: str | None = None) -> list[str | None]:
 
 
 def charges(survey: Survey, fresh: Sequence[Question], author: str, day: str) -> list[LedgerEntry]:
-    """Returns one ledger entry for each of these questions; a memo is charged once, for all
-    waves."""
+    """Returns one ledger entry for each of these questions. A memo (a permanently randomised
+    answer) is charged once, for all waves."""
     head = (day, author, survey.name, survey.digest)
     return [ledger_entry(*head, question.name, _loss(question)) for question in fresh]
 
@@ -271,7 +283,8 @@ def charges(survey: Survey, fresh: Sequence[Question], author: str, day: str) ->
 def rounds(
     memory: Memory, survey: Survey, fresh: Sequence[Question], author: str
 ) -> dict[str, Rounds]:
-    """Returns ``memory.waves`` after these questions are randomised afresh for one more wave.
+    """Returns the value of ``memory.waves`` after these questions are randomised afresh for one
+    more wave.
 
     The smallest number of waves ever stated counts. Raises WavesSent where all were sent.
     """
@@ -306,16 +319,16 @@ def answer(
 
     If the survey was answered before and nothing ``changed``, the memory stays as it is: the stored
     report is sent again, and only the names in ``answers`` are checked. If questions changed, only
-    their answers are needed; the other values stay, under a new id.
-    An invited survey takes one report for an invitation, with the id of the ticket, and no changes.
-    ``strata`` is the stratum of the link, where the survey has strata. A report that was made
-    before keeps its own.
+    their answers are needed; the other values stay, under a new id. An invited survey takes one
+    report for an invitation, with the id of the ticket, and no changes. ``strata`` is the stratum
+    of the link, where the survey has strata. A report that was made before keeps its own.
 
     Raises BadReport for a stratum that the survey does not have, Uninvited where there is no
-    ticket, WavesSent and BudgetSpent (before a coin is thrown) and BadAnswer; the memory is then
-    as it was.
+    ticket, WavesSent after the last wave, BudgetSpent where a limit refuses (before a coin is
+    thrown) and BadAnswer for answers that do not fit. The memory that was passed is unchanged.
     """
     check_names(survey, answers)
+    # Drawn before any answer is looked at, so that what is asked depends on no answer.
     drawn = draw_questions(survey, coins) if drawn is None else drawn
     before = memory.report(survey.digest)
     fresh = fresh_questions(memory, survey, drawn, changed, author)
@@ -326,10 +339,13 @@ def answer(
         raise Uninvited("this survey needs an invitation, and this device has traded none")
     waves = rounds(memory, survey, fresh, author)
     entries = charges(survey, fresh, author, charge_day(memory, author, day))
-    # The budget is checked before anything is randomised, so that a refusal tells of no answer.
+    # The budget is checked before anything is randomised, so that a refusal reveals nothing of an
+    # answer.
     ledger = charge(memory.ledger, entries, limits, counted_since(memory, author, day))
     names = {question.name for question in fresh}
     memos = {n: m for n, m in kept_memos(memory, survey, author).items() if n not in names}
+    # A first report of a wave has all questions: those with a memo are sent from it, without an
+    # answer.
     asked = fresh if before or not memos else drawn
     # A report keeps the stratum that it was made with, whatever link is opened later.
     id_, stratum = ticket.id if ticket else None, before.stratum if before else strata
@@ -354,10 +370,10 @@ def answer(
 
 
 def stratum_of(memory: Memory, survey: Survey, query: str) -> dict[str, str]:
-    """Returns the stratum of this device's report if it made one; otherwise the stratum in its
-    link's query.
+    """Returns the stratum of this device's report if it made one; otherwise the stratum in the
+    ``query`` of the survey's link.
 
-    Raises BadLink where the link names none.
+    Raises BadLink where the link does not name a stratum of the survey.
     """
     before = memory.report(survey.digest)
     return dict(before.stratum) if before else stratum_in(query, survey.strata or {})

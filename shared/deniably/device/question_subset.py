@@ -1,8 +1,9 @@
-"""A part of a survey's questions, where a device has too little budget left for all (SPEC 4.7).
+"""Chooses a part of a survey's questions, where a device has too little budget left for all
+(SPEC 4.7).
 
 Chance puts the questions into an order, once; the memory keeps it. A device answers those that
-still fit, taken in that order. So which they are depends on chance, on public losses and on the
-ledger, and on no answer.
+still fit its limits, taken in that order. So which they are depends on chance, on public losses and
+on the ledger, and on no answer.
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ from deniably.survey.survey import Survey
 
 
 def with_order(memory: Memory, survey: Survey, coins: Coins | None = None) -> Memory:
-    """Returns the memory with an order of the survey's questions, drawn if there is none.
+    """Returns the memory with a random order of the survey's questions, drawn unless it has one
+    already.
 
-    Where a device answers only some questions it is an order of so many of them. The memory stays
-    as it is where the survey was answered. Keep it before you show anything of it.
+    In a survey with ``ask`` the order has only that many questions. The memory stays as it is where
+    the survey was answered. Store it before you show anything of the order: a person could
+    otherwise reload until the order suits.
     """
     version = survey.digest
     if version in (memory.orders or {}) or version in memory.reports:
@@ -31,7 +34,7 @@ def with_order(memory: Memory, survey: Survey, coins: Coins | None = None) -> Me
 
 
 def ordered_questions(memory: Memory, survey: Survey) -> list[Question] | None:
-    """Returns the questions in the order that the memory keeps for this survey; None without an
+    """Returns the questions in the order that ``with_order`` drew for this survey; None without an
     order."""
     names = (memory.orders or {}).get(survey.digest)
     if names is None:
@@ -44,16 +47,18 @@ def part_of(
     memory: Memory, survey: Survey, author: str, day: str, limits: Limits
 ) -> list[Question]:
     """Returns the questions that the limits leave room for, in the survey's order; empty if none
-    fits.
+    fits, or if the memory has no order of the survey's questions.
 
-    They are taken in the kept order; what no longer fits is skipped.
+    They are taken in the order that ``with_order`` drew; a question that no longer fits is skipped.
+    ``author`` is the author's public key, ``day`` today's date by the device's clock.
     """
     since = counted_since(memory, author, day)
     before = spent(memory.ledger, survey.digest, author, since)
     dated = charge_day(memory, author, day)
     taken: list[Question] = []
     for question in ordered_questions(memory, survey) or ():
-        # Losses multiply as odds, so the sum has to be taken anew with each question.
+        # All taken questions are charged together in the end, so their exact sum is what has to
+        # fit.
         loss = total_loss(charges(survey, [*taken, question], author, dated))
         try:
             for scope, so_far in before.items():

@@ -1,4 +1,4 @@
-"""Trades an invitation for a ticket, a blind signature of the report's id (SPEC 11).
+"""Trades an invitation for a ticket: a blind signature of the report's id (SPEC 11.3).
 
 The device draws its report's id, blinds it, and has it signed for its invitation. The server cannot
 tell later which invitation a report belongs to. The trade is stored before anything is sent, so
@@ -22,8 +22,9 @@ _PREFIX = 64  # digits
 def begin_trade(memory: Memory, version: str, key: str, text: str) -> Memory:
     """Returns the memory with a new trade; unchanged where it has a trade or a ticket already.
 
-    ``key`` is the survey's public key in hexadecimal, ``text`` the invitation as it was typed.
-    Raises BadInvitation.
+    ``version`` is the survey's digest, ``key`` the public key of its invitations in hexadecimal,
+    and ``text`` the invitation as it was typed. Raises BadInvitation where the text is no
+    invitation code.
     """
     code = read_code(text)
     # A second trade would blind another id with the same code, and the server would refuse it.
@@ -45,10 +46,13 @@ def begin_trade(memory: Memory, version: str, key: str, text: str) -> Memory:
 def finish_trade(
     memory: Memory, version: str, key: str, trade: Trade, blind_signature: str
 ) -> Memory:
-    """Returns the memory with the ticket; unchanged where this trade is over.
+    """Returns the memory with the ticket that ``blind_signature`` (hexadecimal) gives; unchanged
+    where this trade is no longer under way.
 
     Raises Refused where the server signed something else, or with another key than the register's.
     """
+    # Another process with the same memory finished it, or began another, while the request was
+    # under way.
     if memory.trade(version) != trade:
         return memory
     prepared = bytes.fromhex(trade.prefix + trade.id)
@@ -66,8 +70,8 @@ def finish_trade(
 
 
 def end_trade(memory: Memory, version: str, trade: Trade) -> Memory:
-    """Returns the memory without a trade that the server refused; unchanged where it has another
-    one."""
+    """Returns the memory without a trade that the server refused; unchanged where another trade, or
+    none, is under way."""
     if memory.trade(version) != trade or not memory.trades:
         return memory
     left = {key: kept for key, kept in memory.trades.items() if key != version}
@@ -75,8 +79,8 @@ def end_trade(memory: Memory, version: str, trade: Trade) -> Memory:
 
 
 def is_ticket(key: PublicKey, report: str, ticket: str) -> bool:
-    """Returns whether a ticket is the key's signature for the report with this id; both are
-    hexadecimal."""
+    """Returns whether ``ticket`` is the key's signature for the report with the id ``report``; both
+    are hexadecimal."""
     # fromhex skips white space, so that a length in characters is checked before.
     if len(ticket) != _PREFIX + len(key.text):
         return False

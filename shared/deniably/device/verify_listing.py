@@ -2,7 +2,7 @@
 
 A device trusts the first register that it sees of a server (trust on first use). Every later one
 must continue it. Before a device answers another author at a known server it asks the respondent
-(SPEC sections 9 and 10).
+(SPEC 9 and 10).
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ from deniably.trust.signing import fingerprint
 class VerifiedSurvey:
     """What a device has verified of a survey that it may answer.
 
-    ``author`` is the author's public key and ``seal`` that of the register, both hexadecimal.
-    ``invitations`` is the public key of the survey's invitations, None for an open survey.
+    ``author`` is the author's public key and ``seal`` the digest of the register's head, both
+    hexadecimal. ``invitations`` is the public key of the survey's invitations, None for an open
+    survey.
     """
 
     author: str
@@ -42,10 +43,11 @@ class VerifiedSurvey:
 
 
 def what_more(memory: Memory, origin: str, listing: bytes) -> str | None:
-    """Returns the path at the server of what a device needs besides a listing; None if it needs
+    """Returns the path at the server of what a device needs besides a ``listing``; None if it needs
     nothing.
 
-    It needs more where it saw the register last a long time ago. Raises Refused.
+    It needs more where it saw the register of ``origin`` last a long time ago, or with another key.
+    Raises Refused where the text is no listing.
     """
     before = memory.registers.get(origin)
     try:
@@ -62,18 +64,20 @@ def verify_listing(
     expected: str | None = None,
     more: Mapping[str, bytes] | None = None,
 ) -> tuple[Memory, VerifiedSurvey]:
-    """Finds a survey in the register of the server at ``origin``; returns the memory after that.
+    """Finds a survey in the register of the server at ``origin``; returns the memory after that,
+    and what was verified.
 
-    ``listing`` is the JSON text of the survey's listing, and ``more`` maps what ``what_more`` names
-    to its text. ``expected`` is the author's fingerprint, if the respondent knows it or has just
-    accepted it. Raises Refused where the survey cannot be trusted, and AuthorChanged where only the
-    author differs from those known.
+    ``listing`` is the JSON text of the survey's listing, and ``more`` maps the path that
+    ``what_more`` returns to the text that the server has there. ``expected`` is the author's
+    fingerprint, if the respondent knows it or has just accepted it. Raises Refused where the survey
+    cannot be trusted, and AuthorChanged where only the author differs from those known.
     """
     before = memory.registers.get(origin)
     try:
         verified = read_listing(listing)
         verified.check(survey.name)
         whole = verified.check_continues(_seen(before), more or {}) if before else None
+        # The whole register was fetched because a proof by the new key alone proves nothing.
         if whole:
             whole.find(survey)
         check_entry(verified.entry, survey)
@@ -86,7 +90,8 @@ def verify_listing(
 def verify_in_whole(
     memory: Memory, origin: str, survey: Survey, register: bytes, expected: str | None = None
 ) -> tuple[Memory, VerifiedSurvey]:
-    """Does the work of ``verify_listing`` with the JSON text of the whole register.
+    """Finds a survey as ``verify_listing`` does, in the JSON text of the whole ``register``
+    instead.
 
     The seal is then the hash of the last entry, as no head was signed.
     """
@@ -150,6 +155,7 @@ def _of_register(register: Register) -> RegisterCheckpoint:
 
 def _check_author(author: str, known: list[str], origin: str, expected: str | None) -> None:
     if expected is not None:
+        # What the respondent compared outweighs what this device has met, so `known` is not asked.
         if _plain(expected) != _plain(fingerprint(author)):
             raise Refused(
                 f"the survey's author has the fingerprint {fingerprint(author)}, not {expected}"

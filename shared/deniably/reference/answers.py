@@ -1,4 +1,4 @@
-"""Section 4, the answers: what a person says becomes the input of a mechanism."""
+"""Turns what a person says into the input of a mechanism (SPEC 4.1 and 4.2)."""
 
 from __future__ import annotations
 
@@ -12,18 +12,24 @@ from deniably.reference.values import Definition, Json, Question
 
 
 def decimal(text: Json) -> Fraction:
+    """Returns the exact value of a decimal as people type one. Raises Invalid if the text is no
+    decimal or longer than 40 characters."""
     require(type(text) is str and len(text) <= 40, "a number is a text")
     require(re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)", text.strip()), "a plain decimal")
     return Fraction(text.strip())
 
 
 def index(choices: list[dict[str, Any]], name: Json) -> int:
+    """Returns the position of the choice ``name``. Raises Invalid if there is no such choice."""
     names = [choice["name"] for choice in choices]
     require(name in names, "one of the choices")
     return names.index(name)
 
 
 def encode(question: Question, answer: Json) -> int | list[int]:
+    """Returns the input of the question's mechanism for an ``answer``: an integer, or a list of
+    integers (SPEC 4.1, column "the answer"). Raises Invalid if the answer does not fit the
+    question."""
     kind, m = question["type"], question["mechanism"]
     if kind in ONE_CHOICE:
         place = index(question["choices"], answer)
@@ -56,8 +62,14 @@ def encode(question: Question, answer: Json) -> int | list[int]:
 
 
 def settle(definition: Definition, answers: dict[str, Any]) -> tuple[list[str], dict[str, Any]]:
-    """(names of hidden questions, {question: input})"""
+    """Returns (names of the hidden questions, {question: input of its mechanism}) for all
+    questions.
+
+    Hidden questions are answered with ``not_applicable`` (SPEC 4.2). Raises Invalid if an answer is
+    missing or does not fit, or if ``not_applicable`` is given to a question that is shown.
+    """
     hidden, true = [], dict(answers)
+    # Conditions name earlier questions alone, so one pass decides all.
     for question in definition["questions"]:
         condition = question.get("show_if")
         if condition and true.get(condition["question"]) not in condition["is"]:

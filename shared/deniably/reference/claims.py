@@ -1,4 +1,4 @@
-"""Section 2.2, claims: odds and epsilon, compared without rounding."""
+"""Checks a question's claim against its mechanism's loss, without rounding (SPEC 2.2)."""
 
 from __future__ import annotations
 
@@ -16,21 +16,26 @@ from deniably.reference.values import Json, Loss
 
 
 def exp_interval(x: Fraction, digits: int = 120) -> Any:
-    """An interval that certainly contains e^x, for a rational x."""
+    """Returns an mpmath interval that certainly contains e^x, computed with so many decimal
+    ``digits``."""
+    # mpmath keeps its precision in a global, so each use sets it.
     iv.dps = digits
     return iv.exp(iv.mpf(x.numerator) / iv.mpf(x.denominator))
 
 
 @cache
 def at_most_exp(ratio: Fraction, x: Fraction) -> bool:
-    """Whether ratio <= e^x; fails loudly where the interval does not decide."""
+    """Returns whether ratio <= e^x. Raises AssertionError if the interval of e^x does not
+    decide."""
     interval, exact = exp_interval(x), iv.mpf(ratio.numerator) / iv.mpf(ratio.denominator)
+    # e^x is irrational for every rational x but 0, so enough digits always decide. 120 have
+    # sufficed.
     assert exact.b < interval.a or exact.a > interval.b, "too close to decide"
     return bool(exact.b < interval.a)
 
 
 def floor_exp(x: Fraction, bits: int) -> int:
-    """floor(2^bits * e^x); fails loudly where the floor is not certain."""
+    """Returns floor(2^bits * e^x). Raises AssertionError if the interval of e^x does not decide."""
     interval = exp_interval(x) * 2**bits
     low, high = math.floor(interval.a), math.floor(interval.b)
     assert low == high, "the floor is not certain"
@@ -38,7 +43,8 @@ def floor_exp(x: Fraction, bits: int) -> int:
 
 
 def read_claim(claim: Json) -> tuple[str, Fraction]:
-    """The kind of a claim and its value."""
+    """Returns (kind, value) of a claim, where the kind is "epsilon" or "odds". Raises Invalid for
+    any other claim, and for a value that is not from 0.01 to 10 as an epsilon."""
     require(type(claim) is dict and len(claim) == 1, "a claim is either epsilon or odds")
     ((kind, text),) = claim.items()
     require(kind in ("epsilon", "odds") and type(text) is str, "a claim is a text")
@@ -56,6 +62,7 @@ def read_claim(claim: Json) -> tuple[str, Fraction]:
 
 
 def check_claim(claim: Json, own: int, other: int) -> None:
+    """Raises Invalid if ``own/other`` is larger than the claim allows."""
     kind, value = read_claim(claim)
     odds = Fraction(own, other)
     kept = odds <= value if kind == "odds" else at_most_exp(odds, value)
@@ -63,7 +70,8 @@ def check_claim(claim: Json, own: int, other: int) -> None:
 
 
 def check_promise(claim: Json, loss: Loss) -> None:
-    """Section 2.2, with exponents and deltas."""
+    """Raises Invalid if a loss with odds, exponent and delta is larger than the claim allows
+    (SPEC 2.2)."""
     odds, exponent, delta = loss
     require(type(claim) is dict, "a claim is an object")
     if "delta" in claim:
@@ -79,5 +87,7 @@ def check_promise(claim: Json, loss: Loss) -> None:
         return
     rest = value - exponent
     require(rest >= 0, "the exponent is larger than claimed")
+    # An exponent equal to the epsilon leaves room for odds of 1 alone, and `at_most_exp` cannot
+    # decide 1 <= e^0.
     kept = odds == 1 if rest == 0 else odds == 1 or at_most_exp(odds, rest)
     require(kept, "the odds are larger than claimed")

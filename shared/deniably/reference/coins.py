@@ -1,4 +1,5 @@
-"""Section 1, coins, and what sections 2.5 to 2.15 draw with them."""
+"""Draws random integers from bytes (SPEC 1), and the distributions of SPEC 2.5 and 2.10 from
+these."""
 
 from __future__ import annotations
 
@@ -11,21 +12,27 @@ from deniably.reference.refusal import require
 
 
 class Coins:
-    """Section 1; where the bytes come from, `word` says."""
+    """A source of uniform random integers (SPEC 1). A subclass says where the bytes come from."""
 
     def word(self) -> int:
-        """The next 7 bytes, as one integer below 2^53."""
+        """Returns an integer below 2^53, read from the next 7 bytes."""
         raise NotImplementedError
 
     def below(self, n: int) -> int:
+        """Returns an integer from 0 to n-1, each with probability 1/n, by rejection sampling.
+        Raises Invalid unless 1 <= n <= 2^53."""
         require(1 <= n <= 2**53, "a bound is from 1 to 2^53")
         while True:
             u = self.word()
+            # Beyond the largest multiple of n, the low residues would come once more than the
+            # others.
             if u >= 2**53 - (2**53 % n):
                 continue
             return u % n
 
     def choose(self, weights: list[int]) -> int:
+        """Returns an index ``i`` with probability ``weights[i] / sum(weights)``. Raises Invalid for
+        a negative weight, and unless the sum is from 1 to 2^53."""
         require(all(weight >= 0 for weight in weights), "weights are not negative")
         require(1 <= sum(weights) <= 2**53, "the sum of the weights is from 1 to 2^53")
         u = self.below(sum(weights))
@@ -33,7 +40,7 @@ class Coins:
 
 
 class Tape(Coins):
-    """Coins that read given bytes. `consumed` counts them."""
+    """Coins that read the bytes given as ``data``; ``consumed`` counts how many were read."""
 
     def __init__(self, data: bytes) -> None:
         self.data, self.consumed = data, 0
@@ -46,13 +53,14 @@ class Tape(Coins):
 
 
 class TooFewBytes(Exception):
-    """The device took fewer bytes of the operating system than this needs."""
+    """Raised where a device took fewer bytes from the operating system than the reference needs."""
 
 
 class Blocks(Coins):
-    """Coins that read the blocks of bytes which the operating system gave to a device.
+    """Coins that read the blocks of bytes that the operating system gave to a device.
 
-    Each object of coins in the device begins with a new block; what is left of one is never used.
+    Every coins object of the device begins with a new block (``new_object``), and never uses what
+    is left of an earlier one. ``used`` counts the blocks that were read.
     """
 
     def __init__(self, blocks: Sequence[bytes]) -> None:
@@ -60,6 +68,7 @@ class Blocks(Coins):
         self._block, self._place = b"", 0
 
     def new_object(self) -> None:
+        """Drops what is left of the current block, as a new coins object of the device does."""
         self._block, self._place = b"", 0
 
     def word(self) -> int:
@@ -73,6 +82,8 @@ class Blocks(Coins):
 
 
 def pick(coins: Coins, n: int, size: int) -> list[int]:
+    """Returns ``size`` different integers below ``n`` in random order: a Fisher-Yates shuffle that
+    stops after ``size`` steps (SPEC 1). Raises Invalid unless 0 <= size <= n."""
     require(0 <= size <= n, "size is from 0 to n")
     items = list(range(n))
     for i in range(size):
@@ -82,11 +93,19 @@ def pick(coins: Coins, n: int, size: int) -> list[int]:
 
 
 def knot(coins: Coins, x: int, k: int, knots: int) -> int:
+    """Rounds position ``x`` of ``k`` to one of ``knots`` evenly spaced points, up or down at
+    random, so that the expectation is exact (SPEC 2.5)."""
     low, rest = divmod(x * (knots - 1), k - 1)
     return low + 1 - coins.choose([rest, k - 1 - rest])
 
 
 def chance(coins: Coins, n: int, d: int) -> bool:
+    """Returns true with probability e^(-n/d), for 0 <= n <= d (SPEC 2.10).
+
+    Source: Canonne, Kamath and Steinke 2020, algorithm 1. The loop gets past ``j`` with probability
+    (n/d)^j / j!, so it stops at an odd ``j`` with the probability of the alternating series of
+    e^(-n/d).
+    """
     j = 1
     while True:
         first = coins.choose([n, d - n])
@@ -97,6 +116,8 @@ def chance(coins: Coins, n: int, d: int) -> bool:
 
 
 def fall(coins: Coins, n: int, d: int) -> bool:
+    """Returns true with probability e^(-n/d), for any n >= 0 (SPEC 2.10): a product of factors that
+    ``chance`` can draw."""
     ratio = Fraction(n, d)
     n, d = ratio.numerator, ratio.denominator
     for _ in range(n // d):
@@ -106,6 +127,10 @@ def fall(coins: Coins, n: int, d: int) -> bool:
 
 
 def laplace(coins: Coins, t: int, s: int) -> int:
+    """Returns integer noise with probability proportional to e^(-|y| s/t) (SPEC 2.10).
+
+    Source: Canonne, Kamath and Steinke 2020, algorithm 2.
+    """
     while True:
         u = coins.below(t)
         if not chance(coins, u, t):
@@ -115,12 +140,17 @@ def laplace(coins: Coins, t: int, s: int) -> int:
             v += 1
         y = (u + t * v) // s
         negative = coins.below(2)
+        # Zero has no sign: without this it would come twice as often.
         if y == 0 and negative == 1:
             continue
         return -y if negative == 1 else y
 
 
 def gaussian(coins: Coins, p: int, q: int) -> int:
+    """Returns integer noise with probability proportional to e^(-y^2 q / (2p)) (SPEC 2.10).
+
+    Source: Canonne, Kamath and Steinke 2020, algorithm 3, by rejection from Laplace noise.
+    """
     t = math.isqrt(p // q) + 1
     while True:
         y = laplace(coins, t, 1)

@@ -1,4 +1,4 @@
-"""Section 4, the published definition."""
+"""Checks published definitions, and adds up what they may give away (SPEC 4)."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from deniably.reference.waves import check_memoised, history, memoised_loss
 
 NAME = r"[A-Za-z_][A-Za-z0-9_.-]{0,63}"
 ONE_ANSWER = ("subset_selection", "channel", "unary")
+"""The mechanisms that SPEC 4.1 calls A."""
 MECHANISMS = {
     "yes_no": ONE_ANSWER,
     "select_one": ONE_ANSWER,
@@ -31,11 +32,14 @@ MECHANISMS = {
     "point": ("subset_selection",),
     "product": ("subset_selection",),
 }  # fmt: skip
+"""The mechanisms that each type of question may have."""
 ONE_CHOICE = ("yes_no", "select_one", "scale")
+"""The types of question whose answer is one of a list of choices."""
 STEERING = {
     *range(0x09), 0x0B, 0x0C, *range(0x0D, 0x20), *range(0x7F, 0xA0),
     *range(0x202A, 0x202F), *range(0x2066, 0x206A),
 }  # fmt: skip
+"""Code points of characters that control a screen or the direction of a text (SPEC 4)."""
 ALSO = {
     "yes_no": (("choices",), ()),
     "select_one": (("choices",), ("show_if",)),
@@ -46,10 +50,11 @@ ALSO = {
     "point": (("parts", "grid"), ("outline",)),
     "product": (("parts",), ()),
 }
+"""The keys that only some types of question have: (needed, optional)."""
 
 
 LINE_BREAKS = {0x0A, 0x0D, 0x2028, 0x2029}
-"""What breaks a line and is no control character that is refused anyway."""
+"""Code points that break a line. A text on one line has none of them."""
 
 
 FREE_TEXT = (
@@ -57,13 +62,16 @@ FREE_TEXT = (
     "freetext", "opentext", "longtext", "shorttext", "openended", "openquestion", "textarea",
     "textbox",
 )  # fmt: skip
+"""The types under which free text might be asked for, in small letters and without separators."""
 
 
 class FreeText(Invalid):
-    """A question is answered in free text."""
+    """Raised for a question that asks for free text, which no mechanism can randomise."""
 
 
 def keys(value: Json, needed: tuple[str, ...], optional: tuple[str, ...] = ()) -> None:
+    """Raises Invalid unless ``value`` is an object with all ``needed`` keys and no others but
+    ``optional`` ones."""
     require(type(value) is dict, "an object is needed")
     for key in value:
         require(key in needed or key in optional, "an unknown key")
@@ -72,13 +80,16 @@ def keys(value: Json, needed: tuple[str, ...], optional: tuple[str, ...] = ()) -
 
 
 def named(items: list[dict[str, Any]], pattern: str = NAME) -> None:
+    """Raises Invalid unless the items have names that match the ``pattern``, each a different
+    one."""
     for item in items:
         require(type(item["name"]) is str and re.fullmatch(pattern, item["name"]), "a bad name")
     require(len({item["name"] for item in items}) == len(items), "a name is used twice")
 
 
 def texts(value: Json, *names: str) -> None:
-    """Texts on one line."""
+    """Raises Invalid unless each of the named texts, where it is there, is on one line and has no
+    control characters."""
     prose(value, *names)
     for name in names:
         breaks = any(ord(char) in LINE_BREAKS for char in value.get(name, ""))
@@ -86,7 +97,8 @@ def texts(value: Json, *names: str) -> None:
 
 
 def prose(value: Json, *names: str) -> None:
-    """Texts that may have paragraphs."""
+    """Raises Invalid unless each of the named texts, where it is there, has no control characters
+    but line breaks and tabs."""
     for name in names:
         text = value.get(name, "")
         require(type(text) is str, f"{name} is a text")
@@ -96,6 +108,7 @@ def prose(value: Json, *names: str) -> None:
 
 
 def check_choices(choices: Json) -> None:
+    """Raises Invalid unless ``choices`` is a list of 2 to 1024 choices with different names."""
     require(type(choices) is list and 2 <= len(choices) <= 1024, "2 to 1024 choices")
     for choice in choices:
         keys(choice, ("name", "label"))
@@ -107,12 +120,14 @@ def check_choices(choices: Json) -> None:
 
 
 def number(text: Json) -> Fraction:
+    """Returns the value of a decimal of a range (SPEC 4.1). Raises Invalid for another spelling."""
     require(type(text) is str and len(text) <= 40 and text != "-0", "a decimal is a text")
     require(re.fullmatch(r"-?(0|[1-9][0-9]*)(\.[0-9]*[1-9])?", text), "a plain decimal")
     return Fraction(text)
 
 
 def check_range(value: Json) -> None:
+    """Raises Invalid unless ``value`` is a range with 1 to 2^20 whole steps."""
     keys(value, ("minimum", "maximum", "step"), ("unit",))
     texts(value, "unit")
     low, high, step = (number(value[key]) for key in ("minimum", "maximum", "step"))
@@ -122,11 +137,14 @@ def check_range(value: Json) -> None:
 
 
 def size(value: Json) -> int:
+    """Returns the number of positions of a range, which is one more than its steps."""
     low, high, step = (number(value[key]) for key in ("minimum", "maximum", "step"))
     return int((high - low) / step) + 1
 
 
 def cell(value: Json, x: Fraction, k: int) -> int:
+    """Returns the number of the cell that ``x`` falls into, of ``k`` cells of a range. An ``x``
+    outside counts as the nearer end."""
     low, step, n = number(value["minimum"]), number(value["step"]), size(value) - 1
     position = min(max(math.floor((x - low) / step + Fraction(1, 2)), 0), n)
     return position * k // (n + 1)
@@ -136,9 +154,12 @@ def cell(value: Json, x: Fraction, k: int) -> int:
 
 
 def check_question(question: Question, earlier: list[dict[str, Any]]) -> None:
+    """Raises Invalid unless the question is valid, after the ``earlier`` questions; FreeText if it
+    asks for free text."""
     require(type(question) is dict, "a question is an object")
     kind: Json = question.get("type")
     require(type(kind) is str, "a type is a text")
+    # Before the check of the type, which would refuse free text without its own reason.
     if "".join(char for char in kind.lower() if char not in " _-") in FREE_TEXT:
         raise FreeText("free text")
     require(kind in MECHANISMS, "an unknown type of question")
@@ -152,6 +173,8 @@ def check_question(question: Question, earlier: list[dict[str, Any]]) -> None:
     m, asked_again = question["mechanism"], memoised(question)
     if asked_again:
         check_memoised(m)
+        # What must fit the type of question is what one report looks like, and that is decided by
+        # `once`.
         m = m["once"]
     require(type(m) is dict and m.get("name") in MECHANISMS[kind], "no mechanism of this type")
     check(m)
@@ -167,6 +190,7 @@ def check_question(question: Question, earlier: list[dict[str, Any]]) -> None:
     if kind == "select_multiple":
         maximum = question["most"]
         require(type(maximum) is int and 1 <= maximum <= m["k"], "most is from 1 to k")
+        # `sampled_ticks` takes any number of ticks and has no `most`.
         require(m["name"] == "sampled_ticks" or m["most"] == maximum, "the same most")
     if "aim" in needed:
         require(question["aim"] in ("distribution", "mean"), "distribution or mean")
@@ -186,6 +210,8 @@ def check_question(question: Question, earlier: list[dict[str, Any]]) -> None:
 
 
 def check_scores(scores: list[int], count: int, aim: str) -> None:
+    """Raises Invalid unless the scores of a scale with ``count`` choices are strictly ascending
+    integers, equally spaced where the ``aim`` is "mean"."""
     require(type(scores) is list and len(scores) == count, "one score a choice")
     require(
         all(type(score) is int and abs(score) < 2**31 for score in scores), "integers below 2^31"
@@ -196,10 +222,14 @@ def check_scores(scores: list[int], count: int, aim: str) -> None:
 
 
 def fits(value: Json, k: int, exactly: bool) -> None:
+    """Raises Invalid unless ``k`` is at most the number of positions of a range, or with
+    ``exactly`` equal to it."""
     require(k == size(value) if exactly else k <= size(value), "k fits the positions")
 
 
 def check_number_parts(question: Question, kind: str, m: Mechanism) -> None:
+    """Raises Invalid unless the parts of a vector or a point are valid and fit the mechanism
+    ``m``."""
     parts = question["parts"]
     maximum = 2 if kind == "point" else 64
     require(type(parts) is list and 2 <= len(parts) <= maximum, "2 to 64 parts, of a point 2")
@@ -224,6 +254,7 @@ def check_number_parts(question: Question, kind: str, m: Mechanism) -> None:
 
 
 def check_outline(value: Json) -> None:
+    """Raises Invalid unless ``value`` is the outline of a map, in the form of SPEC 4.1."""
     require(type(value) is str and len(value) <= 5000, "an outline is a text of at most 5000")
     require(value.startswith("M"), "an outline begins with a line")
     for line in value[1:].split("M"):
@@ -235,6 +266,8 @@ def check_outline(value: Json) -> None:
 
 
 def check_small_parts(question: Question, m: Mechanism) -> None:
+    """Raises Invalid unless the parts of a product are valid, with one combination for each ``k``
+    of ``m``."""
     parts = question["parts"]
     require(type(parts) is list and 2 <= len(parts) <= 8, "2 to 8 parts")
     for part in parts:
@@ -247,6 +280,8 @@ def check_small_parts(question: Question, m: Mechanism) -> None:
 
 
 def check_condition(question: Question, earlier: list[dict[str, Any]]) -> None:
+    """Raises Invalid unless the question's ``show_if`` names choices of one of the ``earlier``
+    questions (SPEC 4.2)."""
     condition = question["show_if"]
     keys(condition, ("question", "is"))
     require(type(condition["is"]) is list and condition["is"], "one or more choices")
@@ -261,11 +296,14 @@ def check_condition(question: Question, earlier: list[dict[str, Any]]) -> None:
 
 
 def memoised(question: Question) -> bool:
+    """Returns whether the question's mechanism is ``memoised``."""
     m = question["mechanism"]
     return type(m) is dict and m.get("name") == "memoised"
 
 
 def check_promises(question: Question, m: Mechanism, asked_again: bool) -> None:
+    """Raises Invalid if the loss of the mechanism ``m``, or with ``asked_again`` (a memoised
+    mechanism) that of one wave or of all, is larger than the question claims."""
     claim = question["claim"]
     require(type(claim) is dict, "a claim is an object")
     require(("history" in claim) == asked_again, "a history is claimed where a memo is kept")
@@ -281,7 +319,8 @@ def check_promises(question: Question, m: Mechanism, asked_again: bool) -> None:
 
 
 def check_definition(value: Json) -> str:
-    """The digest of a valid definition."""
+    """Returns the digest of a definition. Raises Invalid if it is not valid, FreeText if a question
+    asks for free text."""
     needed = ("spec", "name", "title", "language", "results", "questions")
     keys(value, needed, ("intro", "contact", "ask", "waves", "invited", "part", "strata"))
     require(type(value["spec"]) is int and value["spec"] == 1, "spec is 1")
@@ -320,10 +359,12 @@ def check_definition(value: Json) -> str:
 WAVES = (
     ("count", 2, 100), ("waves", 2, 100), ("people", 2, 1_000_000), ("recognised", 10, 1000)
 )  # fmt: skip
+"""The integers of ``waves``: (key, smallest value, largest value)."""
 
 
 def check_waves(value: Json) -> None:
-    """Section 4.4."""
+    """Raises Invalid unless ``waves`` is valid, and exactly the mechanisms that it needs are
+    memoised (SPEC 4.4)."""
     repeated = "waves" in value
     if repeated:
         keys(value["waves"], ("panel",), tuple(name for name, *_ in WAVES))
@@ -343,6 +384,7 @@ def check_waves(value: Json) -> None:
 
 
 def total(value: Json) -> Loss:
+    """Returns the total loss of one survey, or of one wave (SPEC 2.2)."""
     losses = [
         memoised_loss(question["mechanism"]) if memoised(question) else loss(question["mechanism"])
         for question in value["questions"]
@@ -351,6 +393,7 @@ def total(value: Json) -> Loss:
 
 
 def whole_history(value: Json) -> Loss:
+    """Returns the loss of all waves together (SPEC 4.4), or of the one survey if there are none."""
     if "waves" not in value:
         return total(value)
     if "count" in value["waves"]:

@@ -1,7 +1,8 @@
-"""Sections 4.2, 4.3, 5, 7 and 11.3: a whole device, from answers and random bytes to a document.
+"""A whole device, from answers and random bytes to its memory (SPEC 4.2, 4.3, 4.7, 5, 7 and 11.3).
 
 The random bytes are those that the operating system gave a real device, in the blocks in which it
-gave them. So what this makes of them is what that device must send and keep, byte for byte.
+gave them. So the reports and the memory that the reference makes from the same bytes are those of a
+correct device, byte for byte.
 """
 
 from __future__ import annotations
@@ -27,20 +28,24 @@ from deniably.reference.waves import drawn_in_waves
 EMPTY: Document = {
     "spec": 1, "ledger": [], "reports": {}, "memos": {}, "authors": {}, "registers": {},
 }  # fmt: skip
+"""The memory of a new device."""
 
 
 def published(definition: Definition) -> Definition:
-    """A definition that was checked, ready for many answers."""
+    """Returns a definition that was checked, with digests that are computed only once."""
     questions = [Published(question) for question in definition["questions"]]
     return Published(definition | {"questions": questions})
 
 
 def draw_id(coins: Blocks) -> str:
+    """Returns the id of a report: 32 hexadecimal digits."""
+    # One draw gives at most 53 bits, so the 128 are drawn in four.
     return "".join(f"{coins.below(2**32):08x}" for _ in range(4))
 
 
 def draw_questions(definition: Definition, coins: Blocks) -> list[str]:
-    """Section 4.3, with coins of their own."""
+    """Returns the names of the questions that a device asks (SPEC 4.3), drawn with a new coins
+    object."""
     names = [question["name"] for question in definition["questions"]]
     if "ask" not in definition:
         return names
@@ -50,7 +55,8 @@ def draw_questions(definition: Definition, coins: Blocks) -> list[str]:
 
 
 def draw_order(document: Document, definition: Definition, coins: Blocks) -> Document:
-    """Section 4.7, step 1, with coins of their own: the document that keeps the order."""
+    """Returns the memory with the drawn order of the questions in it (SPEC 4.7, step 1), drawn with
+    a new coins object."""
     names = [question["name"] for question in definition["questions"]]
     coins.new_object()
     drawn = pick(coins, len(names), len(names))[: definition.get("ask", len(names))]
@@ -61,9 +67,12 @@ def draw_order(document: Document, definition: Definition, coins: Blocks) -> Doc
 def inputs(
     questions: Sequence[Question], answers: Mapping[str, Any], needed: Sequence[str]
 ) -> tuple[list[str], dict[str, Any]]:
-    """(names of hidden questions, {question: input}) of those that are ``needed``.
+    """Returns (names of hidden questions, {question: input of its mechanism}) for the ``needed``
+    questions.
 
-    A condition on a question that is not among these was met when that was answered.
+    Where a condition (``show_if``) names a question that is not among ``questions``, the condition
+    was met when that question was answered, so the question is shown. Raises Invalid if an answer
+    is missing or does not fit.
     """
     hidden: list[str] = []
     encoded: dict[str, Any] = {}
@@ -91,6 +100,7 @@ def inputs(
         if memoised(question):
             taken = question | {"mechanism": question["mechanism"]["once"]}
         encoded_answer = encode(taken, answer)
+        # The input of a Gaussian is a list of positions, also for a single number.
         one_of_many = taken["type"] == "number" and taken["mechanism"]["name"] == "gaussian"
         encoded[question["name"]] = [encoded_answer] if one_of_many else encoded_answer
     return hidden, encoded
@@ -110,10 +120,11 @@ def answer(
     limits: Mapping[str, str],
     noted: dict[str, Any] | None = None,
 ) -> Document:
-    """The document after a survey is answered; raises Invalid, Spent or Over.
+    """Returns the memory after a survey is answered.
 
-    ``drawn`` are the names of the questions that this device asks. ``noted`` gets the names of
-    ``hidden`` questions, and the inputs that were ``given`` to mechanisms.
+    ``drawn`` are the names of the questions that this device asks. ``noted``, if given, receives
+    the names of the ``hidden`` questions and the inputs that were ``given`` to mechanisms. Raises
+    Invalid for what SPEC refuses, Spent where a limit does, and Over after the last wave.
     """
     names = [question["name"] for question in definition["questions"]]
     require(set(answers) <= set(names), "the survey has no such question")
@@ -126,6 +137,7 @@ def answer(
         return document
     ticket = document.get("tickets", {}).get(version)
     require("invited" not in definition or ticket, "no invitation was traded")
+    # A second report keeps the stratum of the first, whichever link was opened (SPEC 7).
     strata = before.get("strata") if before else stratum
     require((strata or {}) in numbered(definition), "one of the survey's strata")
     memos = dict(document["memos"])
@@ -139,6 +151,7 @@ def answer(
     hidden, encoded = inputs(questions, answers, asked)
     if noted is not None:
         noted |= {"hidden": hidden, "given": encoded}
+    # One coins object makes all values of a report, in the survey's order, and then its id.
     coins.new_object()
     for question in questions:
         name, mechanism = question["name"], question["mechanism"]
@@ -147,18 +160,24 @@ def answer(
             values[name] = drawn_report(mechanism, encoded[name], coins)
             continue
         key = memo_key(definition, question, author)
+        # An asked question is new or has changed, so it gets a new memo; any other is sent from its
+        # old one.
         old = None if name in asked else memos[key]
         values[name], memos[key] = drawn_in_waves(mechanism, encoded.get(name), coins, old)
     made: Document = {"id": ticket["id"] if ticket else draw_id(coins)}
     made |= {"survey": version, "values": values} | ({"strata": dict(strata)} if strata else {})
     kept = document["reports"] | {version: {"text": canonical(made), "sent": False}}
     after = document | {"ledger": document["ledger"] + new, "reports": kept, "memos": memos}
+    # The drawn order is kept until there is a report, and an empty `orders` is not allowed
+    # (SPEC 7).
     orders = after.pop("orders", {})
     if left := {other: names for other, names in orders.items() if other != version}:
         after["orders"] = left
     return after | ({"waves": waves} if waves else {})
 
 
+# The audit answers the same survey with very many tapes of bytes, and the charges are the same for
+# all.
 _CHARGED: dict[str, tuple[list[str], list[dict[str, Any]], dict[str, Any]]] = {}
 
 
@@ -185,18 +204,21 @@ def _charged(
 
 
 def mark_sent(document: Document, version: str) -> Document:
+    """Returns the memory with the report of ``version`` marked as sent."""
     kept = document["reports"][version] | {"sent": True}
     return document | {"reports": document["reports"] | {version: kept}}
 
 
 def receipt(text: str) -> str:
+    """Returns the receipt digest of a report's text (SPEC 5)."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def check_trade(
     modulus: int, trade: Mapping[str, str], code: str, coins: Blocks, rest: Sequence[bytes]
 ) -> None:
-    """Section 11.3, step 1 and 2: ``trade`` was made of these bytes and of nothing else.
+    """Raises Invalid unless ``trade`` was made of these random bytes and of nothing else
+    (SPEC 11.3, steps 1 and 2).
 
     The id comes from ``coins``; prefix and salt are among the other blocks, ``rest``.
     """

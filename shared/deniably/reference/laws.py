@@ -1,4 +1,4 @@
-"""The laws of small finite mechanisms, by formula."""
+"""Computes the exact distribution of reports for small mechanisms by formula, without coins."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from deniably.reference.values import Json, Law, Mechanism
 
 
 def rounded(x: int, k: int, knots: int) -> dict[int, Fraction]:
+    """Returns {knot: probability} of the random rounding ``knot`` of SPEC 2.5."""
     low, rest = divmod(x * (knots - 1), k - 1)
     law = {low: Fraction(k - 1 - rest, k - 1)}
     if rest:
@@ -19,7 +20,12 @@ def rounded(x: int, k: int, knots: int) -> dict[int, Fraction]:
 
 
 def law(m: Mechanism, answer: Json) -> Law:
-    """{report as a tuple: probability}"""
+    """Returns the distribution {report as a tuple: probability} of a mechanism's reports to
+    ``answer``.
+
+    ``m`` is a window, channel, set_response, sampled_ticks, unary or vector. Subset selection is in
+    ``subsets.channel``; noise has too many outputs to list.
+    """
     name = m["name"]
     probabilities: Law = {}
 
@@ -36,6 +42,7 @@ def law(m: Mechanism, answer: Json) -> Law:
             for y, weight in enumerate(rows[row]):
                 add((y,), probability * Fraction(weight, sum(rows[row])))
     elif name == "set_response":
+        # Blanks fill up the ticks, so that every answer has `most` numbers (SPEC 2.7).
         t = set(answer) | set(range(m["k"], m["k"] + m["most"] - len(answer)))
         subsets = list(itertools.combinations(range(m["k"] + m["most"]), m["size"]))
         weights = [m["own"] if t & set(subset) else m["other"] for subset in subsets]

@@ -1,4 +1,4 @@
-"""Sections 7 and 8, the memory and the ledger."""
+"""Checks a device's memory, charges its ledger and applies the limits (SPEC 7 and 8)."""
 
 from __future__ import annotations
 
@@ -23,11 +23,13 @@ ENTRY = ("day", "author", "survey", "version", "question", "odds", "exponent", "
 
 
 class Over(Invalid):
-    """The device has sent all the waves that the survey states."""
+    """Raised where a device has already sent as many waves as the survey states."""
 
 
 class Spent(Invalid):
-    """A limit refuses; `scope` says which, and `until` when it no longer would, if ever."""
+    """Raised where a report would exceed a limit. ``scope`` is the limit ("survey", "author" or
+    "overall"); ``until`` is the first day on which the report would be allowed, None if there is
+    none."""
 
     def __init__(self, scope: str, until: str | None = None) -> None:
         self.scope = scope
@@ -36,20 +38,26 @@ class Spent(Invalid):
 
 
 def matches(value: Json, pattern: str) -> None:
+    """Raises Invalid unless ``value`` is a text that matches the whole ``pattern``."""
     require(type(value) is str and re.fullmatch(pattern, value), f"is none of {pattern}")
 
 
 def count(value: int) -> None:
+    """Raises Invalid unless ``value`` is an integer from 0 to 2^53 - 1."""
     require(type(value) is int and 0 <= value <= 2**53 - 1, "a count is 0 or more")
 
 
 def fraction(text: Json) -> Fraction:
+    """Returns the value of an odds, exponent or delta of the ledger. Raises Invalid for another
+    spelling than that of SPEC 7."""
     matches(text, r"(0|[1-9][0-9]{0,399})(/[1-9][0-9]{0,399})?")
     require(str(Fraction(text)) == text, "a fraction is in lowest terms")
     return Fraction(text)
 
 
 def read_document(text: str) -> dict[str, Any]:
+    """Returns the memory of a device from its text. Raises Invalid if SPEC 7 refuses the
+    document."""
     value = parse(text)
     require(canonical(value) == text, "the document is canonical JSON")
     needed = ("spec", "ledger", "reports", "memos", "authors", "registers")
@@ -101,7 +109,8 @@ def read_document(text: str) -> dict[str, Any]:
 
 
 def check_invitations(value: Json) -> None:
-    """Section 11.4: what is there has something in it."""
+    """Raises Invalid unless ``tickets`` and ``trades``, where they are there, are valid and not
+    empty (SPEC 11.4)."""
     wide = "[0-9a-f]{2}"
     long = f"({wide}){{256,512}}"
     for name, members in (
@@ -128,6 +137,7 @@ def check_invitations(value: Json) -> None:
 
 
 def check_entry(entry: dict[str, Any]) -> None:
+    """Raises Invalid unless ``entry`` is an entry of the ledger."""
     keys(entry, ENTRY)
     matches(entry["day"], r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
     matches(entry["author"], f"({HASH})?")
@@ -140,6 +150,7 @@ def check_entry(entry: dict[str, Any]) -> None:
 
 
 def check_kept(version: str, kept: dict[str, Any]) -> None:
+    """Raises Invalid unless ``kept`` is a report of the survey ``version``, in canonical JSON."""
     matches(version, HASH)
     keys(kept, ("text", "sent"))
     require(type(kept["sent"]) is bool and type(kept["text"]) is str, "a text, and whether sent")
@@ -158,13 +169,15 @@ def check_kept(version: str, kept: dict[str, Any]) -> None:
 
 
 def memo_key(definition: Definition, question: Question, author: str) -> str:
+    """Returns the key under which the memory has the memo of a question (SPEC 4.4)."""
     return f"{author}/{definition['waves']['panel']}/{digest(question)}"
 
 
 def fresh(
     document: Document, definition: Definition, author: str, drawn: list[str], changed: list[str]
 ) -> list[str]:
-    """The names of the questions that are asked, randomised and charged."""
+    """Returns the names of the questions that are asked, randomised and charged (SPEC 7). Raises
+    Invalid if a ``changed`` question was not answered before."""
     kept = document["reports"].get(digest(definition))
     known = list(parse(kept["text"])["values"]) if kept else []
     if not kept and "waves" in definition:
@@ -180,6 +193,7 @@ def fresh(
         return [name for name in names if name in changed or name not in known]
     drawn_afresh = []
     for question in definition["questions"]:
+        # A changed answer can show or hide other questions, so these are asked again, too.
         after = question.get("show_if", {}).get("question")
         if question["name"] in changed or after in drawn_afresh:
             drawn_afresh.append(question["name"])
@@ -189,7 +203,8 @@ def fresh(
 def rounds(
     document: Document, definition: Definition, names: list[str], author: str
 ) -> dict[str, Any]:
-    """Returns the value of `waves` in the document afterwards."""
+    """Returns the value of ``waves`` in the memory after these questions are answered. Raises Over
+    where all waves of one of them were sent."""
     by_panel = {key: dict(wave) for key, wave in document.get("waves", {}).items()}
     stated = definition.get("waves", {}).get("count")
     for question in definition["questions"] if stated else ():
@@ -206,13 +221,14 @@ def rounds(
 def entries(
     definition: Definition, names: list[str], author: str, day: str
 ) -> list[dict[str, Any]]:
-    """The charges of these questions."""
+    """Returns the ledger entries that charge the named questions."""
     head = {"day": day, "author": author, "survey": definition["name"]}
     head["version"] = digest(definition)
     charges = []
     for question in definition["questions"]:
         if question["name"] in names:
             memoised = question["mechanism"]["name"] == "memoised"
+            # A new memo is charged for all waves at once; waves that reuse it cost nothing.
             charged = history if memoised else loss
             odds, exponent, delta = charged(question["mechanism"])
             texts = loss_texts((short(odds), short(exponent), delta))
@@ -221,6 +237,8 @@ def entries(
 
 
 def short(value: Fraction) -> Fraction:
+    """Returns a fraction of at most 400 digits that is not below ``value``, and ``value`` itself if
+    it is short enough (SPEC 8)."""
     if value.numerator < 10**400 and value.denominator < 10**400:
         return value
     # Up, so that a shorter fraction never states a smaller loss.
@@ -228,6 +246,7 @@ def short(value: Fraction) -> Fraction:
 
 
 def total(charged: list[dict[str, Any]]) -> Loss:
+    """Returns the loss of the given ledger entries together."""
     return added([_loss(entry) for entry in charged])
 
 
@@ -249,7 +268,8 @@ def is_date(text: Json) -> bool:
 
 
 def day_seen(document: Document, author: str | None = None) -> str | None:
-    """Section 8.1: of the origins with this author, or of all; None where there is none."""
+    """Returns the "day seen" of an ``author``, or over all where that is None (SPEC 8.1): the
+    earliest last day of the registers. None where there is no register, or one has no day."""
     days = [
         document["registers"].get(origin, {}).get("day")
         for origin, authors in document["authors"].items()
@@ -260,7 +280,8 @@ def day_seen(document: Document, author: str | None = None) -> str | None:
 
 
 def first_day(today: str, seen: str | None) -> str:
-    """The first of 365 days, found by walking back a day at a time."""
+    """Returns the first of the 365 days that count towards a total; "", which is before every day,
+    where none was ``seen``."""
     if seen is None:
         return ""
     first = datetime.date.fromisoformat(min(today, seen))
@@ -272,7 +293,8 @@ def first_day(today: str, seen: str | None) -> str:
 def totals(
     ledger: list[dict[str, Any]], version: str, author: str, document: Document, today: str
 ) -> dict[str, Any]:
-    """{scope: loss}"""
+    """Returns {"survey": loss, "author": loss, "overall": loss} of the entries that count
+    ``today``."""
     own, whole = (first_day(today, day_seen(document, whose)) for whose in (author, None))
     of_author = [entry for entry in ledger if entry["author"] == author]
     return {
@@ -283,7 +305,7 @@ def totals(
 
 
 def within(spent: Loss, limit: Fraction) -> bool:
-    """Whether odds * e^exponent <= e^limit."""
+    """Returns whether odds * e^exponent <= e^limit."""
     odds, exponent, _ = spent
     # e is irrational: at an exponent equal to the limit only odds of 1 are within it.
     rest = limit - exponent
@@ -301,9 +323,16 @@ def charge(
     changed: list[str],
     limits: dict[str, Any],
 ) -> tuple[Any, ...]:
-    """(names asked again, their entries, totals before, totals after, waves after)"""
+    """Returns (names asked again, their ledger entries, totals before, totals after, ``waves``
+    after).
+
+    ``drawn`` are the questions that this device asks, ``changed`` those whose answers have changed,
+    and ``limits`` an epsilon as a text for each total. Raises Spent, Over or Invalid.
+    """
     names = fresh(document, definition, author, drawn, changed)
     waves = rounds(document, definition, names, author)
+    # The later of clock and register: an entry made while the clock is set back must not leave
+    # sooner.
     new = entries(definition, names, author, max(day, day_seen(document, author) or ""))
     version = digest(definition)
     before = totals(document["ledger"], version, author, document, day)
@@ -317,7 +346,8 @@ def charge(
 def part(
     document: Document, definition: Definition, author: str, day: str, limits: dict[str, Any]
 ) -> list[str]:
-    """Section 4.7: what the kept order and the limits leave, in the survey's order."""
+    """Returns the questions that the limits leave room for, in the survey's order (SPEC 4.7). They
+    are taken in the order that the device drew and keeps in its memory."""
     version, ledger = digest(definition), document["ledger"]
     dated = max(day, day_seen(document, author) or "")
     taken: list[str] = []
@@ -331,9 +361,13 @@ def part(
 def exceeded(
     new: list[dict[str, Any]], after: dict[str, Any], limits: dict[str, Any]
 ) -> str | None:
+    """Returns the first total that the ``new`` entries would take above its limit, as ``after``
+    states the totals; None if they all stay within their limits."""
     for scope in ("survey", "author", "overall"):
         if new and not within(after[scope], Fraction(limits[scope])):
             return scope
+        # The owner's limits are epsilons. Deltas have a limit of their own, 1/1000 of every total
+        # (SPEC 8).
         if total(new)[2] > 0 and after[scope][2] > Fraction(1, 1000):
             return scope
     return None
@@ -346,8 +380,8 @@ def answerable_on(
     new: list[dict[str, Any]],
     limits: dict[str, Any],
 ) -> str | None:
-    """Returns the first day on which no limit refuses, if registers have come to it, by trying day
-    after day."""
+    """Returns the first day on which no limit would refuse the ``new`` entries, once the registers
+    have come to that day; None if there is none. It tries all days on which an entry leaves."""
     days = sorted(entry["day"] for entry in document["ledger"] if is_date(entry["day"]))
     for oldest in days:
         day = (datetime.date.fromisoformat(oldest) + datetime.timedelta(days=365)).isoformat()

@@ -1,4 +1,4 @@
-"""What a report may give away: its odds, its exponent and its delta."""
+"""Computes what a report may give away: its odds, exponent and delta (SPEC 2)."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ NOTHING = Fraction(0)
 
 
 def loss(m: Mechanism) -> Loss:
+    """Returns the loss of one report of a mechanism, by the formula of the mechanism's section."""
     name = m["name"]
     if name in ("subset_selection", "window", "set_response"):
         return Fraction(m["own"], m["other"]), NOTHING, NOTHING
@@ -37,14 +38,17 @@ def loss(m: Mechanism) -> Loss:
 
 
 def added(losses: list[Loss]) -> Loss:
+    """Returns the loss of several reports together, by sequential composition: the odds multiply,
+    the exponents and the deltas add up."""
     odds = math.prod((part[0] for part in losses), start=Fraction(1))
     exponents, deltas = ([part[at] for part in losses if part[at]] for at in (1, 2))
     return odds, sum(exponents, NOTHING), sum(deltas, NOTHING)
 
 
 def largest(losses: list[Loss], count: int) -> Loss:
-    """Returns the loss with the largest odds * e^exponent, the earlier of equal ones, with the
-    largest delta of all."""
+    """Returns the sum of the ``count`` losses with the largest odds * e^exponent, with the
+    ``count`` largest deltas, whichever losses have these. Of equal losses the earlier ones are
+    taken."""
     deltas = sorted((delta for _, _, delta in losses), reverse=True)
     rest, taken = list(losses), []
     for _ in range(count):
@@ -70,4 +74,5 @@ def _above(first: Loss, other: Loss) -> bool:
 
 
 def loss_texts(total: Loss) -> dict[str, Any]:
+    """Returns a loss as {"odds": ..., "exponent": ..., "delta": ...}, each a fraction as a text."""
     return dict(zip(("odds", "exponent", "delta"), map(str, total), strict=True))

@@ -1,4 +1,5 @@
-"""Sections 2.5 to 2.15: answers and reports."""
+"""Randomises answers, and checks answers and reports, for all mechanisms but ``memoised`` (SPEC 2.1
+to 2.14)."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from deniably.reference.values import Json, Mechanism
 
 
 def check_answer(m: Mechanism, answer: Json) -> None:
+    """Raises Invalid unless ``answer`` is an input that the mechanism takes."""
     name = m["name"]
     if name == "vector":
         require(type(answer) is list and len(answer) == len(m["parts"]), "one position a part")
@@ -28,19 +30,23 @@ def check_answer(m: Mechanism, answer: Json) -> None:
 
 
 def report(m: Mechanism, answer: Json, coins: Coins) -> list[int]:
+    """Returns a report to ``answer``. Raises Invalid if the parameters or the answer are not
+    allowed."""
     check(m)
     check_answer(m, answer)
     return drawn(m, answer, coins)
 
 
 def drawn(m: Mechanism, answer: Json, coins: Coins) -> list[int]:
-    """The report of a mechanism and an answer that were checked."""
+    """Returns a report to ``answer``, without checking the mechanism or the answer."""
     name = m["name"]
     if name == "subset_selection":
         return randomise(m["k"], m["omega"], m["own"], m["other"], answer, coins)
     if name == "window":
         start = knot(coins, answer, m["k"], m["m"] - m["w"] + 1)
         inside = coins.choose([m["w"] * m["own"], (m["m"] - m["w"]) * m["other"]]) == 0
+        # Both are drawn whatever `inside` is, so that the number of bytes depends on nothing
+        # secret.
         i = coins.below(m["w"])
         j = coins.below(m["m"] - m["w"])
         if inside:
@@ -78,6 +84,7 @@ def drawn(m: Mechanism, answer: Json, coins: Coins) -> list[int]:
                 return [in_reach(m, y)]
             if m["beyond"] == "clamp":
                 return [min(max(y, 0), m["k"] - 1)]
+            # `resample`: only this draws again.
             if 0 <= y < m["k"]:
                 return [y]
     if name == "gaussian":
@@ -93,11 +100,13 @@ def drawn(m: Mechanism, answer: Json, coins: Coins) -> list[int]:
 
 
 def in_reach(m: Mechanism, y: int) -> int:
+    """Returns ``y`` limited to the range that reports with unbounded noise may have (SPEC 2.11 and
+    2.13)."""
     return min(max(y, -reach(m)), m["k"] - 1 + reach(m))
 
 
 def check_report(m: Mechanism, report: list[int]) -> None:
-    """Raise Invalid unless a device could have made this report."""
+    """Raises Invalid unless a device could have made this report."""
     name = m["name"]
     if name in ("window", "channel", "bounded_laplace"):
         outputs = {"window": m.get("m"), "bounded_laplace": m.get("k")}.get(name)

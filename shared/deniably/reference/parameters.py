@@ -1,4 +1,4 @@
-"""Sections 2.5 to 2.15: the parameters that make a mechanism."""
+"""Checks the parameters of all mechanisms but ``memoised`` (SPEC 2.1 to 2.15)."""
 
 from __future__ import annotations
 
@@ -12,54 +12,69 @@ from deniably.reference.subsets import check_subset
 from deniably.reference.values import Json, Mechanism
 
 LIMIT = 2**53
+"""The largest sum of weights: ``below`` draws from at most 2^53 integers (SPEC 1)."""
 
 
 def integers(mechanism: Mechanism, *names: str) -> None:
+    """Raises Invalid unless each of the named parameters is an integer."""
     for name in names:
+        # `type`, because True is an int in Python and no integer in JSON.
         require(type(mechanism.get(name)) is int, f"{name} is an integer")
 
 
 def only(mechanism: Mechanism, *names: str) -> None:
+    """Raises Invalid unless the mechanism has exactly these parameters besides its name."""
     require(set(mechanism) == {"name", *names}, "a key is unknown or missing")
 
 
 def ratio(text: Json) -> Fraction:
+    """Returns the value of a ``scale`` or ``sigma2`` (SPEC 2.10). Raises Invalid for another
+    spelling."""
     require(type(text) is str, "a scale is a text")
     match = re.fullmatch(r"[1-9][0-9]{0,9}(/[1-9][0-9]{0,9})?", text)
     require(match, "an integer or a fraction")
     value = Fraction(text)
+    # Python writes a Fraction in lowest terms, so no other spelling is equal.
     require(str(value) == text, "in lowest terms")
     require(max(value.numerator, value.denominator) <= 2**31, "both parts are at most 2^31")
     return value
 
 
 def decimal(text: Json) -> Fraction:
+    """Returns the value of a non-negative decimal in the spelling of SPEC 2.2. Raises Invalid for
+    another."""
     require(type(text) is str and len(text) <= 40, "a decimal is a text")
     require(re.fullmatch(r"(0|[1-9][0-9]*)(\.[0-9]*[1-9])?", text), "a plain decimal")
     return Fraction(text)
 
 
 def positions(m: Mechanism) -> None:
+    """Raises Invalid unless ``k`` is a number of positions, as in SPEC 2.5."""
     integers(m, "k")
     require(2 <= m["k"] <= 2**20 + 1, "k is from 2 to 2^20 + 1")
 
 
 def options(m: Mechanism) -> None:
+    """Raises Invalid unless ``k`` is a number of options, as in SPEC 2.7."""
     integers(m, "k")
     require(2 <= m["k"] <= 1024, "k is from 2 to 1024")
 
 
 def pair(m: Mechanism) -> None:
+    """Raises Invalid unless 1 <= other < own."""
     integers(m, "own", "other")
     require(1 <= m["other"] < m["own"], "1 <= other < own")
 
 
 def most_ticks(m: Mechanism) -> None:
+    """Raises Invalid unless ``most`` is an integer from 1 to k."""
     integers(m, "most")
     require(1 <= m["most"] <= m["k"], "most is from 1 to k")
 
 
 def set_weights(m: Mechanism) -> list[int]:
+    """Returns the weights of set_response: entry j is the total weight of the reports that share j
+    numbers with the ticks and blanks (SPEC 2.7)."""
     k, maximum, size = m["k"], m["most"], m["size"]
     return [
         math.comb(maximum, j) * math.comb(k, size - j) * (m["other"] if j == 0 else m["own"])
@@ -68,7 +83,7 @@ def set_weights(m: Mechanism) -> list[int]:
 
 
 def check(m: Mechanism) -> None:
-    """Raise Invalid unless the parameters make a mechanism."""
+    """Raises Invalid unless the parameters make a mechanism."""
     require(type(m) is dict, "a mechanism is an object")
     name = m.get("name")
     if name == "subset_selection":
@@ -149,7 +164,8 @@ def check(m: Mechanism) -> None:
 
 
 def reach(m: Mechanism) -> int:
-    """How far beyond the grid a number may be reported."""
+    """Returns how many steps beyond the range a number with noise may be reported (SPEC 2.11 and
+    2.13)."""
     if m["name"] == "laplace":
         return 40 * math.ceil(ratio(m["scale"]))
     return 12 * (math.isqrt(math.floor(ratio(m["sigma2"]))) + 1)

@@ -1,12 +1,13 @@
-"""How the reference refuses."""
+"""Defines the exception with which the reference refuses, and a shorthand to raise it."""
 
 from __future__ import annotations
 
 
 class Invalid(Exception):
-    """What the specification refuses; the text is the reason."""
+    """Raised for a value that SPEC refuses; the text gives the reason."""
 
 
 def require(condition: object, reason: str) -> None:
+    """Raises Invalid with the ``reason`` unless the ``condition`` is true."""
     if not condition:
         raise Invalid(reason)

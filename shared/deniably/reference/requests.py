@@ -1,4 +1,4 @@
-"""Section 6.1: what a device asks of a server, every byte of it."""
+"""States every byte that a device sends in its HTTP requests (SPEC 6.1)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Headers = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class Request:
-    """A request; the Python device sends its headers in this order."""
+    """An HTTP request. The headers are in the order in which the Python device sends them."""
 
     method: str
     target: str
@@ -20,7 +20,8 @@ class Request:
 
 
 def of_python(host: str, *more: tuple[str, str], body: bytes = b"") -> Headers:
-    """The headers of the Python device."""
+    """Returns the headers of the Python device, with ``more`` after those of every request. The
+    headers of a body come last, if there is one."""
     own = (
         ("Host", host),
         ("Accept-Encoding", "identity"),
@@ -32,7 +33,8 @@ def of_python(host: str, *more: tuple[str, str], body: bytes = b"") -> Headers:
 
 
 def meeting(host: str, name: str) -> list[Request]:
-    """A device meets a survey."""
+    """Returns the two requests of a device that meets a survey: for its definition and its register
+    entry."""
     return [
         Request("GET", f"/api/surveys/{name}", of_python(host)),
         Request("GET", f"/register/{name}", of_python(host)),
@@ -40,20 +42,22 @@ def meeting(host: str, name: str) -> list[Request]:
 
 
 def looking(host: str, name: str, version: str) -> Request:
-    """Before it randomises anything, it looks whether the survey was changed."""
+    """Returns the request that asks, before anything is randomised, whether the survey is still the
+    same."""
     known = ("If-None-Match", f'"{version}"')
     return Request("GET", f"/api/surveys/{name}", of_python(host, known))
 
 
 def trading(host: str, name: str, trade: Mapping[str, str]) -> Request:
-    """An invitation, on a connection of its own."""
+    """Returns the request that trades an invitation for a ticket. It closes its connection
+    afterwards, so that it shares none with the report."""
     body = json.dumps({"invitation": trade["code"], "blinded": trade["blinded"]}).encode()
     headers = of_python(host, ("Connection", "close"), body=body)
     return Request("POST", f"/api/surveys/{name}/tickets", headers, body)
 
 
 def sending(host: str, name: str, text: str, ticket: str | None = None) -> Request:
-    """A report, with its ticket where the survey is by invitation."""
+    """Returns the request that sends a report, with a ``ticket`` if the survey is by invitation."""
     body = text.encode()
     more = (("Deniably-Ticket", ticket),) if ticket else ()
     return Request("POST", f"/api/surveys/{name}/reports", of_python(host, *more, body=body), body)

@@ -1,4 +1,4 @@
-"""Section 4.6, strata, and what sections 5 and 7 say of them."""
+"""Checks strata, numbers them and reads them from links and reports (SPEC 4.6, 5 and 7)."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from deniably.reference.refusal import require
 from deniably.reference.values import Definition, Json
 
 SHORT = r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?"
+"""The pattern of a survey's name, and of keys and values of strata."""
 
 
 def check_strata(value: Json) -> None:
+    """Raises Invalid unless ``value`` is the ``strata`` of a definition."""
     require(type(value) is dict and value, "strata are an object with one key at least")
     for key, values in value.items():
         require(re.fullmatch(SHORT, key), "a key is spelt as a survey's name")
@@ -25,8 +27,11 @@ def check_strata(value: Json) -> None:
 
 
 def numbered(definition: Definition) -> list[dict[str, str]]:
-    """Returns all strata in the order of their numbers."""
+    """Returns all strata of a survey in the order of their numbers: keys in alphabetical order,
+    values in the definition's, the last key changing soonest. Without strata that is one empty
+    stratum."""
     strata: list[dict[str, str]] = [{}]
+    # In this order of loops the last key changes soonest.
     for key in sorted(definition.get("strata", {})):
         strata = [
             stratum | {key: value} for stratum in strata for value in definition["strata"][key]
@@ -35,7 +40,8 @@ def numbered(definition: Definition) -> list[dict[str, str]]:
 
 
 def of_link(definition: Definition, query: str) -> dict[str, str]:
-    """The stratum of a link whose query this is."""
+    """Returns the stratum that the query of a link names. Raises Invalid unless each key is there
+    exactly once, with one of its values."""
     pairs = [piece.partition("=") for piece in query.split("&")]
     decoded = [(unquote_plus(name), unquote_plus(value)) for name, _, value in pairs]
     stratum = {}
@@ -47,7 +53,8 @@ def of_link(definition: Definition, query: str) -> dict[str, str]:
 
 
 def of_report(definition: Definition, report: dict[str, Any]) -> int:
-    """The number of a report's stratum."""
+    """Returns the number of a report's stratum, from 0. Raises Invalid if the survey has no such
+    stratum."""
     require(("strata" in report) == ("strata" in definition), "with strata, and not without")
     all_of_them = numbered(definition)
     require(report.get("strata", {}) in all_of_them, "one of the survey's strata")

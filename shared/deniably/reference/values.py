@@ -1,4 +1,4 @@
-"""The names of what the reference handles."""
+"""Defines the types that the reference's modules share, most of them plain JSON."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 Json = Any
-"""What JSON says, of any shape: what is read may be wrong in every way."""
+"""A value as parsed from JSON, of any type. It has not been checked."""
 
 Mechanism = dict[str, Any]
 Question = dict[str, Any]
@@ -14,10 +14,13 @@ Definition = dict[str, Any]
 Document = dict[str, Any]
 
 Loss = tuple[Fraction, Fraction, Fraction]
-"""(odds, exponent, delta): section 2.2."""
+"""(odds, exponent, delta) of SPEC 2.2: a report shifts the odds between two answers at most ``odds
+* e^exponent`` times, except with probability ``delta``.
+"""
 
 Law = dict[tuple[int, ...], Fraction]
-"""{report: probability}."""
+"""A probability distribution of reports: {report: probability}."""
 
 WavesLaw = dict[tuple[tuple[int, ...], ...], Fraction]
-"""{(report of the first wave, ...): probability}."""
+"""A joint distribution of the reports of several waves: {(report of the first wave, ...):
+probability}."""

@@ -1,4 +1,5 @@
-"""Sections 2.16 and 4.4, repeated surveys."""
+"""Memoised mechanisms for surveys that are repeated (SPEC 2.16 and 4.4): the answer is randomised
+once (the memo), and the report of each wave is made from that."""
 
 from __future__ import annotations
 
@@ -17,10 +18,11 @@ from deniably.reference.subsets import channel
 from deniably.reference.values import Json, Law, Loss, Mechanism, WavesLaw
 
 KEPT = ("subset_selection", "window", "channel", "set_response")
+"""The mechanisms that a memo can stand before."""
 
 
 def memo_of(m: Mechanism) -> dict[str, Any]:
-    """Returns the mechanism that randomises the answer once, for the memo."""
+    """Returns the mechanism that randomises the answer permanently; its report is the memo."""
     once, weights = m["once"], {"own": m["own"], "other": m["other"]}
     if once["name"] == "subset_selection":
         return {"name": "subset_selection", "k": once["k"], "omega": 1} | weights
@@ -31,7 +33,8 @@ def memo_of(m: Mechanism) -> dict[str, Any]:
 
 
 def memos(once: Mechanism) -> int:
-    """How many there are."""
+    """Returns K, the number of memos (permanently randomised answers) that the mechanism ``once``
+    can have. Raises Invalid if it cannot be memoised."""
     match once["name"]:
         case "subset_selection":
             return once["k"]
@@ -46,7 +49,8 @@ def memos(once: Mechanism) -> int:
 
 
 def whole(once: Mechanism) -> int:
-    """Z"""
+    """Returns Z, the sum of the weights of the mechanism ``once``. Raises Invalid if it cannot be
+    memoised."""
     match once["name"]:
         case "subset_selection":
             return once["omega"] * once["own"] + (once["k"] - once["omega"]) * once["other"]
@@ -61,9 +65,11 @@ def whole(once: Mechanism) -> int:
 
 
 def wanted(m: Mechanism, z: int) -> list[int]:
-    """The weights of the outputs for the memo z: K-ary response is undone, output by output.
+    """Returns the weight of each output for the memo ``z``, of a window or channel.
 
-    A memo says its own answer with the weight ``own`` and each other one with ``other``.
+    The memo is a K-ary response with the weights ``own`` and ``other``. Applying its inverse to the
+    rows of ``once`` gives the only weights for which memo and report together have the distribution
+    of ``once``.
     """
     once, own, other = m["once"], m["own"], m["other"]
     count = memos(once)
@@ -79,12 +85,20 @@ def wanted(m: Mechanism, z: int) -> list[int]:
 
 
 def second(m: Mechanism) -> dict[str, Any]:
-    """The subset selection of the memo that is sent, by its odds and the sum of its weights."""
+    """Returns the subset selection that makes reports from a memo (the permanently randomised
+    answer), for ``subset_selection`` and ``set_response``. Raises Invalid if there is none with
+    integer weights.
+
+    It is derived from the odds it must have and the sum of its weights, and not by the formula of
+    SPEC 2.16, which it so confirms.
+    """
     once = m["once"]
     odds, history = Fraction(once["own"], once["other"]), Fraction(m["own"], m["other"])
     if once["name"] == "set_response":
         k, omega = once["k"] + once["most"], 1
         mass = once["most"] * history + once["k"]
+        # Both formulas for `own_odds` solve for the odds of the second step, given that memo and
+        # second step together shift the odds of a report by exactly `odds`.
         own_odds = 1 + (odds - 1) * mass / (history - odds) if history > odds else None
     else:
         k, omega = once["k"], once["omega"]
@@ -92,6 +106,7 @@ def second(m: Mechanism) -> dict[str, Any]:
         own_odds = (odds * (history + k - 1 - omega) - (k - omega)) / low if low > 0 else None
     require(own_odds is not None, "no memo makes these reports")
     assert own_odds is not None
+    # Z of the second step is (own - other) times that of `once` (SPEC 2.16).
     other = (m["own"] - m["other"]) * whole(once) / (omega * own_odds + k - omega)
     own = own_odds * other
     require(own.denominator == other.denominator == 1, "whole weights")
@@ -105,7 +120,7 @@ def second(m: Mechanism) -> dict[str, Any]:
 
 
 def check_memoised(m: Mechanism) -> None:
-    """Raise Invalid unless the parameters make a memoised mechanism."""
+    """Raises Invalid unless the parameters make a memoised mechanism."""
     only(m, "once", "own", "other")
     once = m["once"]
     require(type(once) is dict and once.get("name") in KEPT, "nothing that a memo stands before")
@@ -124,17 +139,22 @@ def check_memoised(m: Mechanism) -> None:
 
 
 def memoised_loss(m: Mechanism) -> Loss:
+    """Returns the loss of one wave's report by itself, which is that of ``once``."""
     return loss(m["once"])
 
 
 def history(m: Mechanism) -> Loss:
+    """Returns the loss of all waves' reports together, which is that of the memo they are made
+    from."""
     return loss(memo_of(m))
 
 
 def respond(
     m: Mechanism, answer: Json, coins: Coins, memo: list[int] | None = None
 ) -> tuple[list[int], list[int]]:
-    """(report, the memo it was made from)"""
+    """Returns (report, memo), where the memo is the permanently randomised answer that the report
+    was made from: a new one if ``memo`` is None. Raises Invalid if the mechanism, the answer or the
+    memo is not allowed."""
     check_memoised(m)
     check_answer(m["once"], answer)
     return drawn_in_waves(m, answer, coins, memo)
@@ -143,7 +163,7 @@ def respond(
 def drawn_in_waves(
     m: Mechanism, answer: Json, coins: Coins, memo: list[int] | None = None
 ) -> tuple[list[int], list[int]]:
-    """Draws as ``respond`` does, without its checks of the mechanism and the answer."""
+    """Returns what ``respond`` does, without its checks of the mechanism and the answer."""
     if memo is None:
         memo = drawn(memo_of(m), answer, coins)
     require(len(memo) == 1 and 0 <= memo[0] < memos(m["once"]), "one of the memos")
@@ -157,13 +177,15 @@ def drawn_in_waves(
 
 
 def law_of(mechanism: Mechanism, answer: Json) -> Law:
+    """Returns the distribution {report: probability} of a mechanism without a memo."""
     if mechanism["name"] == "subset_selection":
         return channel(*(mechanism[key] for key in ("k", "omega", "own", "other")))[answer]
     return finite_law(mechanism, answer)
 
 
 def sent_law(m: Mechanism, z: int) -> Law:
-    """{report: probability}, for a memo."""
+    """Returns the distribution {report: probability} of the reports that are made from the memo
+    (the permanently randomised answer) ``z``."""
     if m["once"]["name"] in ("window", "channel"):
         weights = wanted(m, z)
         return {(i,): Fraction(weight, sum(weights)) for i, weight in enumerate(weights)}
@@ -171,7 +193,8 @@ def sent_law(m: Mechanism, z: int) -> Law:
 
 
 def waves_law(m: Mechanism, answer: Json, waves: int = 1) -> WavesLaw:
-    """{(report, ...): probability} of so many waves, all from one memo."""
+    """Returns {(report of wave 1, ...): probability} given ``answer``, over ``waves`` waves whose
+    reports are all made from the same memo (the permanently randomised answer)."""
     memo_law = law_of(memo_of(m), answer)
     memo_parts, (memo_weights,) = in_whole_parts([memo_law])
     parts, sent = in_whole_parts([sent_law(m, z) for (z,) in memo_law])
@@ -185,18 +208,20 @@ def waves_law(m: Mechanism, answer: Json, waves: int = 1) -> WavesLaw:
 
 
 def in_whole_parts(laws: list[Law]) -> tuple[int, list[dict[Any, int]]]:
-    """Returns the common denominator of laws, and for each law {result: numerator}: sums of
-    fractions are slow."""
+    """Returns the common denominator of several distributions, and each as {result: numerator}.
+    Sums of integers are much faster than sums of fractions."""
     parts = math.lcm(*(share.denominator for law in laws for share in law.values()))
     return parts, [{key: int(share * parts) for key, share in law.items()} for law in laws]
 
 
 def wave_law(m: Mechanism, answer: Json) -> Law:
-    """{report: probability} of one wave, which is that of ``once``."""
+    """Returns the distribution {report: probability} of a single wave. It must be that of the
+    mechanism ``once``."""
     return {key: share for (key,), share in waves_law(m, answer).items()}
 
 
 def worst_odds(m: Mechanism, answers: list[int], waves: int) -> Fraction:
-    """The most that so many waves together shift the odds between two answers."""
+    """Returns the largest ratio of the probabilities of the same reports of ``waves`` waves,
+    between any two of the ``answers``."""
     laws = [waves_law(m, answer, waves) for answer in answers]
     return max(max(law[key] for law in laws) / min(law[key] for law in laws) for key in laws[0])

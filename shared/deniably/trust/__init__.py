@@ -1,1 +1,2 @@
-"""Whose survey it is, and who may answer it: signatures, the register, tickets signed blindly."""
+"""Proves whose survey it is and who may answer it: signatures, the public register and tickets,
+which are signed blindly."""

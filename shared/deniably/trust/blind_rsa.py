@@ -36,10 +36,8 @@ _SALT = 48  # bytes; as long as the hash, as the variant says
 
 @dataclass(frozen=True)
 class PublicKey:
-    """A public key, by its ``text``: the modulus in hexadecimal.
-
-    Raises BadKey for any other text.
-    """
+    """A public key, given as its modulus in hexadecimal (``text``). Raises BadKey for any other
+    text."""
 
     text: str
 
@@ -53,12 +51,12 @@ class PublicKey:
 
     @cached_property
     def modulus(self) -> int:
-        """The product of the two primes."""
+        """The product of the key's two primes."""
         return int(self.text, 16)
 
     @property
     def size(self) -> int:
-        """Bytes of the modulus, and of everything that is signed."""
+        """The bytes of the modulus, which every blinded message and signature has, too."""
         return len(self.text) // 2
 
     @cached_property
@@ -66,7 +64,8 @@ class PublicKey:
         return rsa.RSAPublicNumbers(EXPONENT, self.modulus).public_key()
 
     def number(self, data: bytes) -> int:
-        """Returns these bytes as a number. Raises BadSignature unless the key can sign it."""
+        """Returns ``data`` as a big-endian integer. Raises BadSignature unless ``data`` has as many
+        bytes as the modulus and the integer is below the modulus."""
         number = int.from_bytes(data, "big")
         # A number from the modulus on would be signed as its remainder, another message.
         if len(data) != self.size or number >= self.modulus:
@@ -77,7 +76,8 @@ class PublicKey:
         return number
 
     def verify(self, prepared: bytes, signature: bytes, salt_length: int = _SALT) -> None:
-        """Raises BadSignature unless this key signed the message (ordinary RSASSA-PSS)."""
+        """Raises BadSignature unless ``signature`` is this key's signature of the ``prepared``
+        message, by ordinary RSASSA-PSS."""
         scheme = padding.PSS(padding.MGF1(hashes.SHA384()), salt_length)
         try:
             self._key.verify(signature, prepared, scheme, hashes.SHA384())
@@ -93,7 +93,7 @@ class PrivateKey:
 
     @cached_property
     def public(self) -> PublicKey:
-        """The public half."""
+        """The public half of the key."""
         return PublicKey(f"{self._secret.public_key().public_numbers().n:x}")
 
     @cached_property
@@ -102,7 +102,7 @@ class PrivateKey:
 
     @property
     def text(self) -> str:
-        """The key as a file: PKCS #8 in PEM."""
+        """The key as the text of a file: PKCS #8 in PEM."""
         return self._secret.private_bytes(
             serialization.Encoding.PEM,
             serialization.PrivateFormat.PKCS8,
@@ -110,7 +110,7 @@ class PrivateKey:
         ).decode()
 
     def sign(self, blinded: bytes) -> bytes:
-        """Returns the blind signature, deterministic (RFC 9474, section 4.3).
+        """Returns the blind signature of a blinded message, deterministic (RFC 9474, section 4.3).
 
         The number is blinded once more with a random factor, so that the time taken says nothing
         about the key. Raises BadSignature for bytes that are no blinded message.
@@ -120,6 +120,8 @@ class PrivateKey:
         # Two powers of half the length are about four times as fast as one of the whole length.
         covered = self._power(number * pow(cover, EXPONENT, modulus) % modulus)
         signed = covered * inverse % modulus
+        # A signature that is wrong modulo one prime alone would give the key away (Boneh, DeMillo
+        # and Lipton 1997).
         if pow(signed, EXPONENT, modulus) != number:  # a fault of the machine would betray the key
             raise ArithmeticError("the signature came out wrong")
         return signed.to_bytes(self.public.size, "big")
@@ -132,12 +134,13 @@ class PrivateKey:
 
 
 def new_key() -> PrivateKey:
-    """Returns a new key of 2048 bits, from the operating system's generator."""
+    """Returns a new key of 2048 bits, made with the operating system's generator."""
     return PrivateKey(rsa.generate_private_key(EXPONENT, _BITS))
 
 
 def read_private_key(text: str) -> PrivateKey:
-    """Reads a private key in PEM. Raises BadKey where its numbers do not belong together."""
+    """Returns the private key in a PEM text. Raises BadKey where the text has no key that
+    ``new_key`` could have made, or its numbers do not belong together."""
     try:
         # To check that two numbers are primes takes a thousand times as long as to read them: each
         # time that an invitation is traded, for a key that ``new_key`` made.
@@ -191,7 +194,8 @@ def blind(
 def finalise(
     key: PublicKey, prepared: bytes, blind_signature: bytes, inverse: int, salt_length: int = _SALT
 ) -> bytes:
-    """Removes the blinding: the signature of the message (RFC 9474, section 4.4).
+    """Removes the blinding; returns the signature of the ``prepared`` message (RFC 9474,
+    section 4.4).
 
     Raises BadSignature unless the result is a valid signature.
     """

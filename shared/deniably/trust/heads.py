@@ -1,4 +1,4 @@
-"""The head of a register (SPEC section 10): what a server signs, and people compare as its seal.
+"""The head of a register (SPEC 10.1): what a server signs, and people compare as its seal.
 
 Two signed heads that contradict each other prove that the server showed different registers.
 """
@@ -19,11 +19,11 @@ from deniably.trust.trees import Trees, trees_of
 
 @dataclass(frozen=True)
 class Head:
-    """The whole register in a few hashes.
+    """A whole register in a few hashes.
 
     ``count`` is the number of entries. ``head`` is the hash of the last entry, ``log`` the root of
-    the log and ``map`` that of the map of names. ``day`` is the day of the last entry, None where
-    that is no date.
+    the log of all entries and ``map`` that of the map of names. ``day`` is the day of the last
+    entry, None where the entry states no date.
     """
 
     count: int
@@ -34,26 +34,26 @@ class Head:
 
     @property
     def document(self) -> dict[str, Any]:
-        """The part of the head that is signed."""
+        """The head as a JSON object; its digest is what is signed."""
         day = {} if self.day is None else {"day": self.day}
         return {"count": self.count, **day, "head": self.head, "log": self.log, "map": self.map}
 
     @property
     def seal(self) -> str:
-        """The digest of the head, which is on receipts and on the server's page."""
+        """The digest of the head. Receipts and the server's page show it, for people to compare."""
         return digest(self.document)
 
 
 @dataclass(frozen=True)
 class SignedHead:
-    """A head and its server's signature; ``author`` of that is the server's public key."""
+    """A head with its server's signature. ``signature.author`` is the server's public key."""
 
     head: Head
     signature: Signature
 
     @property
     def document(self) -> dict[str, Any]:
-        """The signed head as it is sent, and remembered."""
+        """The signed head as a JSON object, as servers send it and devices remember it."""
         signature = {"key": self.signature.author, "signature": self.signature.value}
         return {**self.head.document, **signature}
 
@@ -71,14 +71,15 @@ def sign_head(head: Head, key: Key) -> SignedHead:
 
 
 def head_of_trees(trees: Trees, day: object) -> Head:
-    """Returns the head of a register with these trees, whose last entry states this ``day``."""
+    """Returns the head of a register with these ``trees``; ``day`` is what its last entry
+    states."""
     last = trees.hashes[-1] if trees.hashes else NOTHING
     return Head(len(trees.hashes), last, trees.log, trees.map, dated(day))
 
 
 def head_of(register: Register, count: int | None = None) -> Head:
-    """Returns the head that the first ``count`` entries of a register make; by default of all
-    entries.
+    """Returns the head that the first ``count`` entries of a register make, or all where it is
+    None.
 
     Raises BadRegister where two of them publish the same name.
     """
@@ -90,7 +91,7 @@ def head_of(register: Register, count: int | None = None) -> Head:
 def published_name(entry: RegisterEntry) -> str | None:
     """Returns the name of the survey that an entry publishes; None for other entries.
 
-    Raises BadRegister where that is no text.
+    Raises BadRegister where the name is no text.
     """
     if entry.get("event") != "published":
         return None
@@ -101,13 +102,13 @@ def published_name(entry: RegisterEntry) -> str | None:
 
 
 def dated(day: object) -> str | None:
-    """Returns a text if it is a date; otherwise None."""
+    """Returns ``day`` if it is a date such as "2026-11-21"; otherwise None."""
     return day if isinstance(day, str) and is_date(day) else None
 
 
 def differences(signed: Head, made: Head) -> Sequence[str]:
-    """Returns in words the parts in which a signed head differs from the one that its entries
-    make."""
+    """Returns the members in which two heads differ, in words for people: of a ``signed`` head, and
+    of the head ``made`` from the register's entries."""
     words = {
         "count": "the number of entries",
         "head": "the last entry",

@@ -1,4 +1,4 @@
-"""Invitation codes: made, read as people type them, and checked for typing errors (SPEC 11.1).
+"""Makes invitation codes, reads them as people type them, and finds typing errors (SPEC 11.1).
 
 A code has 17 random characters from 31 that are hard to confuse (84 bits), and a check character.
 It detects any one wrong character and any two that changed places.
@@ -17,15 +17,16 @@ _GROUP = 6
 
 
 def new_code() -> str:
-    """Returns a new code, from the operating system's generator."""
+    """Returns a new code of 18 characters, drawn with the operating system's generator."""
     digits = "".join(secrets.choice(_ALPHABET) for _ in range(_RANDOM))
     return digits + _check(digits)
 
 
 def read_code(text: str) -> str:
-    """Returns the code in a typed text or a link, without the separators between its groups.
+    """Returns the 18 characters of the code in a typed text or a link, without separators.
 
-    Raises BadInvitation, which says whether it is a typing error.
+    Raises BadInvitation where the text is no code; the message says whether it looks like a typing
+    error.
 
     >>> read_code("0000oo-000000-000000")
     '000000000000000000'
@@ -44,7 +45,7 @@ def read_code(text: str) -> str:
 
 
 def code_in_groups(code: str) -> str:
-    """Returns the code in groups, for people."""
+    """Returns the code in groups of six characters with hyphens between, as people read it."""
     return "-".join(code[start : start + _GROUP] for start in range(0, len(code), _GROUP))
 
 

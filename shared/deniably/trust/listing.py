@@ -1,4 +1,4 @@
-"""A survey's listing in a register (SPEC section 10): all that a device fetches of the register.
+"""A survey's listing in a register (SPEC 10.2): all that a device fetches of the register.
 
 It has the survey's entry, the signed head, and the hashes that prove that the entry is in the log
 and alone under its name in the map. The same hashes show whether the log continues any earlier one,
@@ -30,13 +30,14 @@ from deniably.trust.trees import (
 )
 
 LARGEST_LISTING = 1 << 20
-"""The most bytes of a listing, and of a volume of hashes."""
+"""The maximum of bytes of a listing, and of a list of hashes."""
 
 VOLUME = 1024
-"""The number of hashes that are asked for at once, of entries that are not recent. So many entries
-look alike to the server."""
+"""How many hashes a device asks for at once, where it was here last long ago. To the server, all
+devices look alike that were here last within the same 1,024 entries (SPEC 10.3)."""
 
 WHOLE = "/register"
+"""The path of the whole register at a server."""
 
 _Hash = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
 _Signature = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{128}\Z")]
@@ -44,8 +45,12 @@ _Signature = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{128}\Z")]
 
 @dataclass(frozen=True)
 class SeenRegister:
-    """What a device remembers of a register: of a ``signed`` head ``log``, ``map`` and the server's
-    ``key``; devices of before remembered ``chain`` alone."""
+    """What a device remembers of a register.
+
+    ``chain`` is its length and last hash; ``log`` and ``map`` are the roots of its trees and
+    ``key`` is the server's key, from the signed head. These are None in the memory of devices that
+    knew no heads.
+    """
 
     chain: ChainHead
     log: str | None = None
@@ -55,11 +60,13 @@ class SeenRegister:
 
 @dataclass(frozen=True)
 class Listing:
-    """A survey's entry with the signed head of the register, and proofs.
+    """A survey's entry, the signed head of the register, and the proof that the entry belongs to
+    that head.
 
-    ``blocks`` are the roots of the complete blocks of the log. ``recent`` are the hashes of the
-    entries of the last complete block and after it. ``log_path`` are the siblings of an entry that
-    is not recent below its block's root, ``map_path`` those of its place in the map, from the top.
+    ``blocks`` are the roots of the complete blocks of 64 entries of the log. ``recent`` are the
+    hashes of the entries of the last complete block and after it. ``log_path`` are the siblings
+    between an entry that is not recent and the root of its block, ``map_path`` those between its
+    place in the map and the root of the map, both from the top down.
     """
 
     entry: RegisterEntry
@@ -89,8 +96,8 @@ class Listing:
         )
 
     def check(self, name: str) -> None:
-        """Raises BadRegister unless the head is signed, the hashes make it, and the entry is in the
-        log at its number and in the map under this name."""
+        """Raises BadRegister unless the head is signed, the listed hashes make it, and the entry is
+        in the log at its number and in the map under this ``name``."""
         self.signed.check()
         self._check_log()
         try:
@@ -137,9 +144,12 @@ class Listing:
         return fits and folded(hash_, self.log_path, block_sides(number)) == right
 
     def further(self, seen: SeenRegister) -> str | None:
-        """Returns the path at the server of what proves that this register continues the one seen
-        before; None where the listing proves it. The whole register is needed where the server has
-        another key than before, and once where no signed head was remembered."""
+        """Returns the path at the server of what else is needed to prove that this register
+        continues the one that was ``seen``; None where the listing proves it.
+
+        The whole register is needed where the server has another key than before, and where no
+        signed head was remembered.
+        """
         count = seen.chain.count
         # A new key may sign anything, so that the chain of all entries has to show the continuity.
         if seen.log is None or seen.key != self.signed.signature.author:
@@ -151,8 +161,11 @@ class Listing:
         return f"{WHOLE}/hashes/{begun // VOLUME}"
 
     def check_continues(self, seen: SeenRegister, more: Mapping[str, bytes]) -> Register | None:
-        """Raises BadRegister unless this continues what was seen. ``more`` has the text at the path
-        of ``further``; returns the register where that is the whole one."""
+        """Raises BadRegister unless this register continues the one that was ``seen``.
+
+        ``more`` maps the path that ``further`` returns to the text that the server has there.
+        Returns the whole register where that was needed, otherwise None.
+        """
         count = seen.chain.count
         if count > self.head.count:
             raise BadRegister(
@@ -199,7 +212,8 @@ class Listing:
 
 
 def read_listing(text: bytes) -> Listing:
-    """Reads a listing's JSON text; ``check`` verifies it. Raises BadRegister."""
+    """Returns the listing in a JSON text, with its form checked; ``check`` verifies what it says.
+    Raises BadRegister where the text is no listing."""
     try:
         # msgspec takes the last of repeated keys, other parsers the first: two readers, two
         # listings.
@@ -216,8 +230,8 @@ def read_listing(text: bytes) -> Listing:
 
 
 def make_listing(trees: Trees, signed: SignedHead, entry: RegisterEntry) -> Listing:
-    """Returns the listing of the survey that an entry publishes; ``signed`` is the head of the
-    trees."""
+    """Returns the listing of the survey that ``entry`` publishes. ``signed`` is the head of the
+    ``trees``."""
     paths = trees.log_path(entry["number"]), trees.map_path(entry["survey"])
     return Listing(entry, signed, [*trees.blocks], trees.recent, *paths)
 
@@ -241,5 +255,6 @@ class _Form(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     head: _HeadForm
     blocks: list[_Hash]
     recent: list[_Hash]
+    # A block of 64 entries is 6 levels deep, and a name has a digest of 256 bits.
     log_path: Annotated[list[_Hash], msgspec.Meta(max_length=6)]
     map_path: Annotated[list[_Hash], msgspec.Meta(max_length=256)]

@@ -1,7 +1,8 @@
-"""Writes and opens the copy of an author's signature: a key file that six words open (SPEC 9.1).
+"""Writes and opens the copy of an author's signing key: a file that six words open (SPEC 9.1).
 
 The file is PKCS #8 with PBES2 (RFC 5958, RFC 8018), which OpenSSL opens, too. AES-CBC has no
-authentication tag, so the text of the file names the key's number, and opening compares it.
+authentication tag, so the text of the file states the fingerprint of the key, and opening compares
+it.
 """
 
 from __future__ import annotations
@@ -25,10 +26,11 @@ from deniably.core.steering import one_line
 from deniably.trust.signing import Key, fingerprint, key_of
 
 COUNT = 6
-"""Words that open a copy. Drawn from 2,048, they are 66 random bits."""
+"""How many words open a copy. Drawn from 2,048, six words are 66 random bits."""
 LETTERS = 4
-"""The first letters of a word, which no other word of the list has."""
+"""How many first letters tell a word from all others of the list."""
 LONGEST_GROUP = 100
+"""The maximum of characters of a group's name."""
 
 _BEGIN, _END = (f"-----{word} ENCRYPTED PRIVATE KEY-----" for word in ("BEGIN", "END"))
 _TITLE = "Copy of a signature of Deniably"
@@ -38,6 +40,7 @@ _HEAD = re.compile(
     re.MULTILINE,
 )
 _BODY = re.compile(rf"^{_BEGIN}\n([A-Za-z0-9+/=\n]+)\n{_END}$", re.MULTILINE)
+# OWASP's recommendation of 2023 for PBKDF2 with HMAC-SHA-256.
 _ROUNDS = 600_000
 # DER of RFC 5958. All lengths are fixed, so these bytes are the same in every copy.
 _BEFORE_SALT = bytes.fromhex(
@@ -61,9 +64,10 @@ _PADDING = bytes([16]) * 16  # of PKCS #7: the plain key fills whole blocks
 
 @dataclass(frozen=True)
 class KeyCopy:
-    """A copy of an author's signature, as its file has it.
+    """An encrypted copy of an author's private key, as its file has it.
 
-    ``group`` is who signs, ``number`` the fingerprint of the key, ``day`` when the copy was made.
+    ``group`` is the name of who signs, ``number`` the fingerprint of the key, and ``day`` the date
+    on which the copy was made, such as "2026-11-21".
     """
 
     group: str
@@ -75,20 +79,21 @@ class KeyCopy:
 
     @property
     def text(self) -> str:
-        """The copy as a file."""
+        """The text of the file."""
         parts = (_BEFORE_SALT, self._salt, _BEFORE_VECTOR, self._vector, _BEFORE_SEALED)
         body = base64.b64encode(b"".join([*parts, self._sealed])).decode()
         head = (_TITLE, f"Group: {self.group}", f"Number: {self.number}", f"Day: {self.day}", _HINT)
         return "\n".join([*head, "", _BEGIN, *textwrap.wrap(body, 64), _END, ""])
 
     def open(self, words: Sequence[str]) -> Key:
-        """The key, opened with its six words. It takes a quarter of a second.
+        """Returns the key, opened with its six words. It takes a quarter of a second.
 
-        Raises BadWords where these are others, and BadKey where the file was changed.
+        Raises BadWords where the copy has other words, and BadKey where the file was changed.
         """
         cipher = _cipher(words, self._salt, self._vector).decryptor()
         plain = cipher.update(self._sealed) + cipher.finalize()
         secret = plain[len(_PLAIN) : -len(_PADDING)]
+        # Other words give random bytes, so the fixed bytes around the secret do not fit.
         if plain != _PLAIN + secret + _PADDING:
             raise BadWords("These are not the words of this copy.")
         key = key_of(secret)
@@ -101,7 +106,13 @@ class KeyCopy:
 
 
 def write_copy(key: Key, group: str, day: str, words: Sequence[str]) -> KeyCopy:
-    """A copy of the key that these words open. Raises BadKey for a group that no line can name."""
+    """Returns a copy of the key that these six words open. ``day`` is the date, such as
+    "2026-11-21".
+
+    Raises BadKey for a ``group`` that is empty, too long or not one line, or has five hyphens in a
+    row.
+    """
+    # Five hyphens could pass for the line that begins the key in PEM.
     if group != one_line(group).strip() or "-----" in group or not 0 < len(group) <= LONGEST_GROUP:
         raise BadKey(
             f"the name of a group is a line of 1 to {LONGEST_GROUP} characters, without five"
@@ -114,14 +125,16 @@ def write_copy(key: Key, group: str, day: str, words: Sequence[str]) -> KeyCopy:
 
 
 def is_copy(text: bytes) -> bool:
-    """Whether a file is a copy, perhaps a damaged one, or another key with a password."""
+    """Returns whether a file is a copy, perhaps a damaged one, or another key with a password."""
     return _TITLE.encode() in text or _BEGIN.encode() in text
 
 
 def read_copy(text: bytes) -> KeyCopy:
-    """The copy in the text of a file. Raises BadKey where it is cut, or is something else."""
+    """Returns the copy in the text of a file. Raises BadKey where it is cut or damaged, or is no
+    copy."""
     if not is_copy(text):
         raise BadKey("this is no copy of a signature")
+    # Editors and mail add a byte order mark, carriage returns and spaces at the ends of lines.
     lines = text.decode("utf-8-sig", errors="replace").splitlines()
     plain = "\n".join(line.rstrip() for line in lines)
     head, body = _HEAD.search(plain), _BODY.search(plain)
@@ -145,12 +158,12 @@ def _decoded(body: str) -> bytes:
 
 
 def draw_words() -> tuple[str, ...]:
-    """Six words of the list, from the operating system's generator."""
+    """Returns six words of the list, drawn with the operating system's generator."""
     return tuple(secrets.choice(word_list()) for _ in range(COUNT))
 
 
 def read_words(text: str) -> tuple[str, ...]:
-    """The six words in a typed text, which may have capital letters, commas or line breaks.
+    """Returns the six words in a typed text, which may have capital letters, commas or line breaks.
 
     The first four letters of a word are enough, and what follows them is not looked at. Raises
     BadWords where there are not six, or the list does not have one of them.
@@ -174,7 +187,7 @@ def read_words(text: str) -> tuple[str, ...]:
 
 @cache
 def word_list() -> tuple[str, ...]:
-    """The 2,048 words, which browsers read from the same file (SPEC 9.1)."""
+    """Returns the 2,048 words, which browsers read from the same file (SPEC 9.1)."""
     return tuple((files("deniably.trust") / "words.txt").read_text(encoding="ascii").split())
 
 

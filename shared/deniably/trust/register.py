@@ -1,7 +1,7 @@
-"""The register (SPEC section 10): a public hash chain of every survey that a server published.
+"""The register (SPEC 10): a public hash chain of every survey that a server published.
 
-Each entry holds the digest of the one before it. Two people who see the same head therefore see the
-same history. This module reads and checks entries; the server stores them.
+Each entry holds the digest of the one before it. Two people who see the same last digest (the head)
+therefore see the same history. This module makes, reads and checks entries; the server stores them.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from deniably.trust.blind_rsa import KEY_PATTERN
 from deniably.trust.signing import Signature, verify
 
 RegisterEntry = dict[str, Any]
-"""One entry: the JSON object of SPEC section 10."""
+"""An entry of the register: the JSON object of SPEC 10."""
 
 NOTHING = "0" * 64
-"""The previous digest that the first entry states."""
+"""64 zeros: what the first entry states as the digest of the entry before it."""
 
 LARGEST_REGISTER = 64 << 20
-"""The most bytes that a device reads of a register: thousands of large surveys, or a hundred
+"""The maximum of bytes that a device reads of a register: thousands of large surveys, or a hundred
 thousand small ones."""
 
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -41,16 +41,17 @@ class ChainHead:
 
 @dataclass(frozen=True)
 class Register:
-    """The entries of a register, first to last, whose chain was checked."""
+    """The entries of a register, first to last, whose chain was checked; ``head`` is the last one's
+    hash."""
 
     entries: Sequence[RegisterEntry]
     head: str
 
     def find(self, survey: Survey) -> RegisterEntry:
-        """Returns the ``published`` entry of a survey: equal to its definition, its signature
-        verified.
+        """Returns the ``published`` entry of a survey, after verifying its signature.
 
-        Raises BadRegister where there is none, more than one, or one that differs.
+        Raises BadRegister where the survey has no such entry or several, or one that differs from
+        its definition.
         """
         name = survey.name
         matches = [
@@ -74,8 +75,12 @@ def published_entry(
     previous: str,
     invitations: str | None = None,
 ) -> RegisterEntry:
-    """Returns the entry that a survey gets when it is published. ``day`` is a date such as
-    2026-11-21; ``invitations`` is the public key of the survey's invitations, where it has such."""
+    """Returns the entry that a survey gets when it is published.
+
+    ``day`` is a date such as 2026-11-21, ``number`` the place of the entry, from 1, and
+    ``previous`` the hash of the entry before. ``invitations`` is the public key of the survey's
+    invitations, None for an open survey.
+    """
     total = survey.total
     key = {"invitations": invitations} if survey.invited else {}
     history = {"history": survey.history.epsilon_text()} if survey.waves else {}
@@ -93,6 +98,7 @@ def published_entry(
         "questions": [
             {
                 "name": question.name,
+                # The tag of a mechanism's struct is its name in SPEC 2.
                 "mechanism": str(question.mechanism.__struct_config__.tag),
                 "epsilon": question.mechanism.loss.epsilon_text(),
             }
@@ -104,13 +110,17 @@ def published_entry(
 
 
 def closing_digest(version: str) -> str:
-    """Returns the digest that an author signs to close a survey of this digest (SPEC section
-    10)."""
+    """Returns the digest that an author signs to close the survey whose digest is ``version``
+    (SPEC 10)."""
     return digest({"close": version})
 
 
 def closed_entry(survey: str, version: str, day: str, number: int, previous: str) -> RegisterEntry:
-    """Returns the entry that a survey gets when it is closed. ``version`` is its digest."""
+    """Returns the entry that a survey gets when it is closed.
+
+    ``survey`` is its name and ``version`` its digest; ``day`` is a date such as 2026-11-21,
+    ``number`` the place of the entry, from 1, and ``previous`` the hash of the entry before.
+    """
     return {
         "number": number,
         "previous": previous,
@@ -122,10 +132,8 @@ def closed_entry(survey: str, version: str, day: str, number: int, previous: str
 
 
 def read_register(text: str | bytes, seen: ChainHead | None = None) -> Register:
-    """Reads a register's JSON text; checks its chain, and that it continues what was ``seen``.
-
-    Raises BadRegister.
-    """
+    """Returns the register in a JSON text, after checking its chain. Raises BadRegister where the
+    chain is broken, or does not continue the one ``seen`` before."""
     try:
         document = parse(text)
     except (ValueError, UnicodeDecodeError):
@@ -134,7 +142,8 @@ def read_register(text: str | bytes, seen: ChainHead | None = None) -> Register:
 
 
 def check_register(document: object, seen: ChainHead | None = None) -> Register:
-    """Checks a parsed register: its chain, and that it continues ``seen``. Raises BadRegister."""
+    """Returns a parsed register, after checking its chain. Raises BadRegister where the chain is
+    broken, or does not continue the one ``seen`` before."""
     known = seen or ChainHead()
     entries, head = _parts(document)
     hashes = [NOTHING]
@@ -171,8 +180,8 @@ def signature_of(entry: RegisterEntry) -> Signature:
 
 
 def differ(register: Register, other: Register) -> int | None:
-    """Returns the number of the first entry that differs between two registers; None where one
-    continues the other."""
+    """Returns the number of the first entry that differs between two registers; None where the
+    entries of the shorter one are the first entries of the other."""
     pairs = zip(register.entries, other.entries, strict=False)
     for number, (mine, theirs) in enumerate(pairs, start=1):
         # Equal in JSON is not equal in Python, where 1 == True; digests are of the canonical text.
@@ -201,13 +210,15 @@ def _hash(entry: RegisterEntry, number: int) -> str:
 
 def check_entry(entry: RegisterEntry, survey: Survey) -> None:
     """Raises BadRegister unless the entry is exactly the one that the survey makes, and its author
-    signed the survey. Its number and ``previous`` are not checked."""
+    signed the survey. Its number and ``previous`` are not checked; the chain or the log shows
+    these."""
     signature, day = signature_of(entry), str(entry.get("day"))
     if not _DAY.fullmatch(day):
         raise BadRegister(f"an entry's day is {day[:64]!r}; it must be a date such as 2026-11-21")
     key = entry.get("invitations")
     if survey.invited and not (isinstance(key, str) and re.fullmatch(KEY_PATTERN, key)):
         raise BadRegister(f"the register has no key of the invitations of {survey.name}")
+    # Taken from the entry itself, so that both compare equal below.
     number, previous = entry.get("number"), entry.get("previous")
     own = published_entry(survey, signature, day, cast(int, number), cast(str, previous), key)
     if entry.get("digest") != own["digest"]:

@@ -1,4 +1,5 @@
-"""A sign-in that an author's key signs, in the browser or on another computer (SPEC 9.2, 9.3)."""
+"""Defines what an author's key signs to sign in, in the browser or on another computer (SPEC 9.2
+and 9.3)."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from msgspec import Meta
 
 
 class SignInRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The origin of the server, and the nonce that it asks to sign."""
+    """A server's request to sign in: its origin, and the nonce that the key shall sign."""
 
     origin: Annotated[str, Meta(pattern=r"^https?://[a-z0-9.:\[\]-]{1,255}\Z")]
     nonce: Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{16,128}\Z")]
@@ -26,11 +27,14 @@ class SignInFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def text(self) -> str:
-        """The file: an object of JSON with a line for each member."""
+        """The text of the file: a JSON object with a line for each member."""
         return json.dumps(msgspec.to_builtins(self), indent=1) + "\n"
 
 
 def sign_in_message(origin: str, nonce: str) -> bytes:
-    """Returns the bytes that are signed; another first line than that of a survey's signature, and
-    the address, so that no other server can use it."""
+    """Returns the bytes that are signed to sign in at the server at ``origin``.
+
+    The first line is another than that of a survey's signature, so neither passes for the other.
+    The origin is in the text so that no other server can use the signature.
+    """
     return f"deniably sign-in 1\n{origin}\n{nonce}\n".encode()

@@ -1,5 +1,5 @@
-"""The file that ``deniably sign`` writes: an author's signature of one version of a survey (SPEC
-9.2)."""
+"""Reads and writes the file that ``deniably sign`` makes: an author's signature of one version of a
+survey (SPEC 9.2)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from deniably.core.errors import BadSignature
 from deniably.trust.signing import Signature, verify
 
 LONGEST = 4096
-"""Bytes of such a file that are read; it has some 400."""
+"""The maximum of bytes that is read of such a file; it has some 400."""
 
 
 class SignatureFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The name of a survey, the digest of the version that was signed, and the signature."""
+    """An author's signature of a survey, with the survey's name and the digest of the signed
+    version."""
 
     survey: str
     digest: str
@@ -24,11 +25,12 @@ class SignatureFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def text(self) -> str:
-        """The file: an object of JSON with a line for each member."""
+        """The text of the file: a JSON object with a line for each member."""
         return json.dumps(msgspec.to_builtins(self), indent=1) + "\n"
 
     def of(self, name: str, digest: str) -> Signature:
-        """The signature, if it is valid and of this survey in this version. Raises BadSignature."""
+        """Returns the signature. Raises BadSignature where it is not valid, or is of another survey
+        than ``name`` or another version than ``digest``."""
         if self.survey != name:
             raise BadSignature(f"this is the signature of {self.survey}, and not of {name}")
         if self.digest != digest:
@@ -42,7 +44,8 @@ class SignatureFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_signature_file(text: bytes) -> SignatureFile:
-    """The signature in a file. Raises BadSignature where it is something else."""
+    """Returns the content of a signature file. Raises BadSignature where the text is something
+    else."""
     try:
         return msgspec.json.decode(text, type=SignatureFile)
     except (msgspec.MsgspecError, UnicodeDecodeError):

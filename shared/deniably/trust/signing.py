@@ -1,4 +1,4 @@
-"""Signs and verifies definitions with the author's key (SPEC section 9): Ed25519, RFC 8032.
+"""Signs and verifies definitions with the author's key (SPEC 9): Ed25519, RFC 8032.
 
 A signature says who asks. Without it an operator could publish surveys in an author's name.
 """
@@ -21,14 +21,15 @@ _SIGNATURE = re.compile(r"[0-9a-f]{128}")
 
 @dataclass(frozen=True)
 class Signature:
-    """The ``author`` (public key) and the signature: 64 and 128 lower-case hexadecimal digits."""
+    """A signature (``value``) with its author's public key (``author``): 128 and 64 lower-case
+    hexadecimal digits."""
 
     author: str
     value: str
 
     @property
     def fingerprint(self) -> str:
-        """A short form of the author's key for people to compare."""
+        """A short form of the author's key, for people to compare."""
         return fingerprint(self.author)
 
 
@@ -43,12 +44,12 @@ class Key:
 
     @property
     def author(self) -> str:
-        """The public half, in hexadecimal; devices know the author by it."""
+        """The public half of the key, in hexadecimal; devices know the author by it."""
         return self._secret.public_key().public_bytes_raw().hex()
 
     @property
     def text(self) -> bytes:
-        """The key as a file: PKCS #8 in PEM, as ``openssl genpkey`` writes it too."""
+        """The key as the text of a file: PKCS #8 in PEM, as ``openssl genpkey`` writes it too."""
         return self._secret.private_bytes(
             serialization.Encoding.PEM,
             serialization.PrivateFormat.PKCS8,
@@ -61,26 +62,28 @@ class Key:
         return self._secret.private_bytes_raw()
 
     def sign(self, digest: str) -> Signature:
-        """Signs the definition with this digest. The signature is deterministic."""
+        """Returns the signature of the definition with this ``digest``. It is deterministic."""
         return self.sign_text(message(digest))
 
     def sign_text(self, text: bytes) -> Signature:
-        """Signs these bytes, whose first line has to say what they are."""
+        """Returns the signature of these bytes, whose first line has to say what they are
+        (SPEC 9.3)."""
         return Signature(self.author, self._secret.sign(text).hex())
 
 
 def new_key() -> Key:
-    """Returns a new key, from the operating system's generator."""
+    """Returns a new key, made with the operating system's generator."""
     return Key(Ed25519PrivateKey.generate())
 
 
 def key_of(secret: bytes) -> Key:
-    """The key with these 32 secret bytes."""
+    """Returns the key with these 32 secret bytes."""
     return Key(Ed25519PrivateKey.from_private_bytes(secret))
 
 
 def read_key(text: bytes) -> Key:
-    """Returns the key in the text of a file. Raises BadKey."""
+    """Returns the key in the text of a file. Raises BadKey where the text is no Ed25519 key in PEM,
+    or has a password."""
     try:
         key = serialization.load_pem_private_key(text, password=None)
     except (ValueError, TypeError, UnsupportedAlgorithm):
@@ -91,7 +94,9 @@ def read_key(text: bytes) -> Key:
 
 
 def message(digest: str) -> bytes:
-    """Returns the bytes that are signed for the definition with this digest."""
+    """Returns the bytes that are signed for the definition with this ``digest``."""
+    # Each use of the key signs another first line, so that no signature can pass for another
+    # (SPEC 9.3).
     return f"deniably survey 1\n{digest}\n".encode()
 
 
@@ -110,21 +115,24 @@ def check_form(signature: Signature) -> None:
 
 
 def verify(digest: str, signature: Signature) -> None:
-    """Raises BadSignature unless this is the author's signature of the definition."""
+    """Raises BadSignature unless ``signature`` is its author's, of the definition with this
+    ``digest``."""
     verify_text(message(digest), signature)
 
 
 def verify_text(text: bytes, signature: Signature) -> None:
-    """Raises BadSignature unless this is the signature of these bytes."""
+    """Raises BadSignature unless ``signature`` is its author's, of these bytes."""
     check_form(signature)
     try:
         author = Ed25519PublicKey.from_public_bytes(bytes.fromhex(signature.author))
         author.verify(bytes.fromhex(signature.value), text)
+    # ValueError: the author's key is no point of the curve.
     except (InvalidSignature, ValueError):
         raise BadSignature("the signature is not this author's, of this definition") from None
 
 
 def fingerprint(author: str) -> str:
-    """Returns a key for people to compare: 128 bits of its SHA-256, in groups of four digits."""
+    """Returns a short form of an author's key, for people to compare: 128 bits of the key's
+    SHA-256, in groups of four hexadecimal digits."""
     short = hashlib.sha256(author.encode()).hexdigest()[:32]
     return " ".join(short[start : start + 4] for start in range(0, 32, 4))

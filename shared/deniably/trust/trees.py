@@ -1,11 +1,11 @@
-"""Two trees over the entries of a register (SPEC section 10): a log of all, and a map of names.
+"""Two trees over the entries of a register (SPEC 10.1): a log of all entries, and a map of names.
 
-A device fetches a few hashes of them, not the entries. The log commits to every entry and its
+A device fetches a few hashes of the trees, not the entries. The log commits to every entry and its
 place. Its shape is that of RFC 9162, section 2.1. The map has the ``published`` entry of each
 survey under the survey's name, so a name has one entry or none.
 
-All hashes are 64 hexadecimal digits. A node is the digest of the list of its two children, an
-entry that of an object: neither can pass for the other.
+All hashes are 64 hexadecimal digits. The hash of a node is the digest of a JSON list (of its two
+children), that of an entry the digest of a JSON object, so neither can pass for the other.
 """
 
 from __future__ import annotations
@@ -18,18 +18,19 @@ from deniably.core.errors import BadRegister
 from deniably.trust.register import NOTHING
 
 BLOCK = 64
-"""The entries of a block, a complete part of the log."""
+"""The number of entries of a block, a complete subtree of the log."""
 
 _DEPTH = BLOCK.bit_length() - 1
 
 
 def node(left: str, right: str) -> str:
-    """Returns the hash of a node: the digest of the list of its children."""
+    """Returns the hash of a node: the digest of the JSON list of its two children."""
     return hashlib.sha256(f'["{left}","{right}"]'.encode()).hexdigest()
 
 
 def root(nodes: Sequence[str]) -> str:
-    """Returns the hash over these nodes, first to last: neighbours in pairs, level by level."""
+    """Returns the root of a tree over these hashes, first to last: neighbours are joined in pairs,
+    level by level."""
     level = list(nodes)
     while len(level) > 1:
         pairs = [node(*pair) for pair in zip(level[::2], level[1::2], strict=False)]
@@ -40,33 +41,39 @@ def root(nodes: Sequence[str]) -> str:
 
 
 def log_root(blocks: Sequence[str], rest: Sequence[str]) -> str:
-    """Returns the root of a log with these roots of complete blocks, and these hashes after
-    them."""
+    """Returns the root of a log, given the roots of its complete ``blocks`` and the hashes of the
+    entries after them (``rest``)."""
+    # A block is a complete subtree, so the tree over the roots of blocks is the top of the whole
+    # tree.
     return root([*blocks, root(rest)] if rest else blocks)
 
 
 def folded(hash_: str, path: Sequence[str], sides: str) -> str:
-    """Returns the root above a hash. ``path`` has the siblings from the top down; ``sides`` begins
-    with a digit for each, 1 where the hash is on the right."""
+    """Returns the root above a hash. ``path`` has the siblings from the top down; ``sides`` has a
+    digit for each, and perhaps more after them: 1 where the hash is on the right."""
     for sibling, side in reversed(list(zip(path, sides, strict=False))):
         hash_ = node(sibling, hash_) if side == "1" else node(hash_, sibling)
     return hash_
 
 
 def block_sides(number: int) -> str:
-    """Returns the way to entry ``number`` in its block, from the top down: a digit a level, 1 for
-    right."""
+    """Returns the path to entry ``number`` in its block, from the top down: a digit for each level,
+    1 for the right child."""
     return f"{(number - 1) % BLOCK:0{_DEPTH}b}"
 
 
 def name_sides(name: str) -> str:
-    """Returns the way to a survey's name in the map, from the top down: 256 digits, 1 for right."""
-    # The digest spreads names evenly, so that ways are about log2(n) long.
+    """Returns the path to a survey's name in the map, from the top down: 256 digits, 1 for the
+    right child."""
+    # The digest spreads names evenly, so that the paths of n surveys are about log2(n) long.
     return f"{int(digest(name), 16):0256b}"
 
 
 class Trees:
-    """The log and the map of a register to which entries are added."""
+    """The log and the map of a register, to which entries are added.
+
+    ``hashes`` are those of all entries, ``blocks`` the roots of the complete blocks.
+    """
 
     def __init__(self) -> None:
         self.hashes: list[str] = []
@@ -74,11 +81,12 @@ class Trees:
         self._map = _Fork()
 
     def add(self, hash_: str, published: str | None) -> None:
-        """Adds an entry by its hash; ``published`` is the survey's name where it is published.
+        """Adds an entry by its hash. ``published`` is the name of the survey that it publishes, or
+        None.
 
         Raises BadRegister for a name that is there already; nothing is added then.
         """
-        # The map refuses a name that is there, so it comes first: nothing is added by halves.
+        # The map may refuse the name, so it comes first: either both trees get the entry or none.
         if published is not None:
             self._map.add(name_sides(published), hash_)
         self.hashes.append(hash_)
@@ -87,12 +95,12 @@ class Trees:
 
     @property
     def log(self) -> str:
-        """The root of the log."""
+        """The root of the log of all entries."""
         return log_root(self.blocks, self.hashes[BLOCK * len(self.blocks) :])
 
     @property
     def map(self) -> str:
-        """The root of the map."""
+        """The root of the map of names."""
         return self._map.alone or self._map.root
 
     @property
@@ -101,8 +109,8 @@ class Trees:
         return self.hashes[first_recent(len(self.hashes)) :]
 
     def log_path(self, number: int) -> list[str]:
-        """Returns the siblings between an entry and the root of its block; empty for a recent
-        entry."""
+        """Returns the siblings between an entry and the root of its block, from the top down; empty
+        for a recent entry."""
         if number > first_recent(len(self.hashes)):
             return []
         level = self.hashes[(number - 1) // BLOCK * BLOCK :][:BLOCK]
@@ -114,19 +122,20 @@ class Trees:
         return path[::-1]
 
     def map_path(self, name: str) -> list[str]:
-        """Returns the siblings on the way from the root of the map down to a survey's entry, or to
-        where it would be."""
+        """Returns the siblings between the root of the map and a survey's entry, or the place where
+        the entry would be, from the top down."""
         return [] if self._map.alone else list(self._map.siblings(name_sides(name)))
 
 
 def first_recent(count: int) -> int:
-    """Returns the number of entries before the recent ones, in a register of ``count`` entries."""
+    """Returns how many entries come before the recent ones, in a register of ``count`` entries.
+    Recent are the last complete block and the entries after it."""
     return BLOCK * max(0, count // BLOCK - 1)
 
 
 def trees_of(entries: Iterable[tuple[str, str | None]]) -> Trees:
-    """Builds the trees over entries, each given as its hash and the survey's name that it
-    publishes, or None.
+    """Returns the trees over ``entries``, each given as (hash, name of the survey that it publishes
+    or None).
 
     Raises BadRegister where a name is published twice.
     """

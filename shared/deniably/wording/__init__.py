@@ -1,1 +1,1 @@
-"""What people read, in their language."""
+"""Writes what people read, in their language."""

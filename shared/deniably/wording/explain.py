@@ -39,8 +39,8 @@ from deniably.wording.words import ENGLISH, Words
 
 @dataclass(frozen=True)
 class Frequencies:
-    """How many of ``out_of`` people send a choice: ``own`` if it is their answer, ``other`` if it
-    is not."""
+    """How many of ``out_of`` people send a given choice: ``own`` if it is their answer, ``other``
+    if it is not."""
 
     own: int
     other: int
@@ -48,7 +48,8 @@ class Frequencies:
 
 
 def natural_frequencies(mechanism: HasLaw[Supporting]) -> Frequencies:
-    """Returns out of how many people a report names the true choice, and any given other choice.
+    """Returns how many people's reports name their true choice, and any given other choice, out of
+    100 people or more.
 
     >>> natural_frequencies(subset_selection(k=2, own=3, other=1))
     Frequencies(own=75, other=25, out_of=100)
@@ -61,6 +62,7 @@ def _frequencies(p: Fraction, q: Fraction) -> Frequencies:
     out_of = 100
     for out_of in (100, 1_000, 10_000, 100_000, 1_000_000):
         own, other = round(p * out_of), round(q * out_of)
+        # Rounded numbers must not read as "never", "always" or "no difference".
         if 0 < other < own < out_of:
             break
     return Frequencies(own, other, out_of)
@@ -70,7 +72,8 @@ def _frequencies(p: Fraction, q: Fraction) -> Frequencies:
 class IconArray:
     """A picture of 100 dots; ``own`` of them are filled.
 
-    The caption tells two pictures apart; one picture has none, as the sentence beside it says all.
+    The caption tells two pictures apart; a single picture has none, as the sentence beside it says
+    all.
     """
 
     own: int
@@ -78,7 +81,7 @@ class IconArray:
 
 
 WEAK = 20
-"""Odds above which the texts no longer say that nobody can know the answer."""
+"""The odds above which the texts no longer say that nobody can know the answer."""
 
 
 def describe_sending(question: Question, words: Words = ENGLISH) -> str:
@@ -119,7 +122,7 @@ def icon_arrays(question: Question, words: Words = ENGLISH) -> list[IconArray]:
     """Returns the protection as pictures of 100 dots, for mechanisms that two probabilities
     describe.
 
-    There are none for reports that are signals or noisy numbers, or where 100 dots are too few.
+    The list is empty for reports that are signals or noisy numbers, and where 100 dots are too few.
     """
     law = question.mechanism.law
     match law:
@@ -162,14 +165,14 @@ def weak(loss: Loss) -> bool:
 
 
 def at_most(loss: Loss, key: str, words: Words = ENGLISH, **values: object) -> str:
-    """Returns the text of ``key`` with the odds of a loss and, if there is a delta, its
-    exception."""
+    """Returns the text of ``key`` with the odds of a loss filled in and, if there is a delta, how
+    rarely the promise may fail."""
     return words(key, **_odds(loss, words), **values)
 
 
 def odds_text(loss: Loss) -> str:
-    """Returns the odds of a loss for programs, and how rarely the promise of Gaussian noise may
-    fail.
+    """Returns the odds of a loss as an English text, with how rarely the promise of Gaussian noise
+    may fail.
 
     >>> odds_text(Loss(Fraction(11, 5)))
     'at most 2.2 times'
@@ -179,7 +182,8 @@ def odds_text(loss: Loss) -> str:
 
 
 def clipped(question: Question, words: Words = ENGLISH) -> str | None:
-    """Returns what happens to numbers outside the bounds; None where the question has no bounds."""
+    """Returns what happens to numbers outside the bounds, in a sentence; None where the question
+    has no bounds."""
     match question:
         case Number():
             return words("explain.clipped", **_bounds(question.range, words))
@@ -202,7 +206,7 @@ def describe_total(survey: Survey, words: Words = ENGLISH) -> str:
 
 def describe_waves(survey: Survey, words: Words = ENGLISH) -> list[str]:
     """Returns sentences on what waves add: the questions are asked again, and some people can be
-    recognised."""
+    recognised. The list is empty without waves."""
     return [*_again(survey, words), *_recognised(survey, words)]
 
 
@@ -221,7 +225,8 @@ def _recognised(survey: Survey, words: Words) -> list[str]:
 
 @lru_cache(maxsize=256)
 def factor(odds: Fraction) -> int | Decimal:
-    """Returns odds for "N times": rounded up to a tenth, or to a whole number from 10 on.
+    """Returns odds for a text such as "N times": rounded up to a tenth, or to a whole number from
+    10 on.
 
     >>> factor(Fraction(13, 7))
     Decimal('1.9')

@@ -1,4 +1,4 @@
-"""The form's first page as text: the form shows it, and authors read it before they publish.
+"""Writes the form's first page as text: the form shows it, and authors read it before they publish.
 
 What depends on the device, such as the privacy it has spent, is left out.
 """
@@ -36,15 +36,18 @@ _LABELS = {
     "waves": ("guess.waves", "receipt.waves"),
 }
 """Of each mark: its label on the first page, and on the receipt."""
+# A mail or web address, or five digits in a row with at most separators between: a telephone
+# number.
 _ADDRESS = re.compile(r"@|://|www\.|(?:\d[\s/().-]*){5}")
 
 
 @dataclass(frozen=True)
 class Mark:
-    """A mark on the guessing scale: what is guessed, and how often from ``low`` to ``high``.
+    """A mark on the guessing scale: what is guessed, and how often a guess is right, from ``low``
+    to ``high`` (probabilities). ``value`` is that range as a text, of 100.
 
-    ``of`` says from what: from ``one`` answer, from ``all`` or from all ``waves``. ``on_receipt``
-    is its label there.
+    ``of`` says what is guessed: ``one`` answer, ``all`` answers or those of all ``waves``.
+    ``label`` is the mark's name on the first page, and ``on_receipt`` that on the receipt.
     """
 
     of: str
@@ -57,11 +60,12 @@ class Mark:
 
 @dataclass(frozen=True)
 class FirstPage:
-    """The texts of the first page, in the order in which they are read.
+    """The texts of the first page, in the order in which they are read; texts that a survey does
+    not need are empty.
 
     ``by`` says who asks, how many questions and how long it takes. ``marks`` are those of the
     guessing scale, from the least to the most. ``meaning`` explains them in paragraphs, and says
-    what the worst case is and how often it happens.
+    what the worst case is and how often it happens. ``own`` are the author's intro and contact.
     """
 
     title: str
@@ -79,7 +83,7 @@ class FirstPage:
 
     @property
     def paragraphs(self) -> list[str]:
-        """All texts of the page, for devices that show no form."""
+        """All texts of the page as paragraphs, for devices that show no form."""
         marks = [f"{mark.label} {mark.value}" for mark in self.marks]
         texts = [self.title, self.by, self.promise, self.doubt, *self.cues, self.heading, *marks]
         texts += [*self.meaning, self.visible, self.invited, self.strata, *self.own]
@@ -88,8 +92,8 @@ class FirstPage:
 
 
 def first_page(survey: Survey, words: Words | None = None) -> FirstPage:
-    """Returns the first page of a survey, in the survey's language or in the language of
-    ``words``."""
+    """Returns the first page of a survey, in the language of ``words``, by default that of the
+    survey."""
     words = words or Words(survey.language)
     rates = guessing(survey)
     weak = rates.often
@@ -120,7 +124,8 @@ def _strata(survey: Survey, words: Words) -> str:
 
 
 def who_asks(survey: Survey) -> str:
-    """Returns who is responsible: the first line of the contact without addresses and numbers."""
+    """Returns who is responsible for a survey: the first line of its contact without addresses and
+    numbers; empty where there is none, or it is too long."""
     lines = survey.contact.strip().splitlines() if isinstance(survey.contact, str) else []
     parts = re.split(r"\s*[,;·|<>]\s*|\s+[–—-]\s+", lines[0]) if lines else []
     who = ", ".join(part for part in parts if part and not _ADDRESS.search(part))
@@ -158,7 +163,8 @@ def _marks(survey: Survey, rates: Guessing, words: Words) -> Iterator[Mark]:
 
 
 def rates_text(low: Fraction, high: Fraction, words: Words) -> str:
-    """Returns a range of rates out of 100; a single figure where both read the same."""
+    """Returns a range of probabilities as rates out of 100; a single rate where both read the
+    same."""
     first, last = (words.number(rate_text(rate)) for rate in (low, high))
     return first if first == last else f"{first}–{last}"
 
@@ -190,8 +196,8 @@ def _worst(survey: Survey, rates: Guessing, words: Words) -> str:
 
 
 def so_many(chance: Fraction) -> tuple[int, int]:
-    """Returns a chance as N of 100 people, or of a larger power of ten where 100 are too few;
-    rounded up.
+    """Returns a probability as (N, 100), N of 100 people, or of a larger power of ten where 100 are
+    too few; rounded up.
 
     >>> so_many(Fraction(11, 16)), so_many(Fraction(1, 730))
     ((69, 100), (2, 1000))
@@ -199,6 +205,7 @@ def so_many(chance: Fraction) -> tuple[int, int]:
     people = 100
     while chance * people < 1 and people < 1_000_000:
         people *= 10
+    # Up, so that a text never promises a smaller chance than there is.
     return math.ceil(chance * people), people
 
 

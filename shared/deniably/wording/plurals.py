@@ -1,6 +1,6 @@
-"""The plural forms of whole numbers in the interface's languages, by Unicode CLDR's rules.
+"""Chooses the plural forms of whole numbers in the interface's languages, by Unicode CLDR's rules.
 
-Browsers know them as ``Intl.PluralRules``. A catalogue may leave out a form that reads as
+Browsers know these rules as ``Intl.PluralRules``. A catalogue may leave out a form that reads as
 ``other``.
 """
 
@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Literal
 
 Form = Literal["zero", "one", "two", "few", "many", "other"]
+"""The names of the plural forms in CLDR."""
 
 _MILLION = 1_000_000
 
@@ -69,7 +70,8 @@ _RULES: dict[str, Callable[[int], Form]] = {
 
 
 def plural_form(language: str, count: int) -> Form:
-    """Returns the plural form (CLDR) of a count from 0 on in a language of the interface.
+    """Returns the plural form (CLDR) of a count from 0 on in a language of the interface. Raises
+    KeyError for another language.
 
     >>> [plural_form("pl", count) for count in (1, 2, 5, 22)]
     ['one', 'few', 'many', 'few']

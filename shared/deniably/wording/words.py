@@ -1,8 +1,8 @@
-"""Texts of the interface in each language, from the catalogues in ``languages``.
+"""Reads the texts of the interface in each language, from the catalogues in ``languages``.
 
 A catalogue maps keys to texts with named placeholders: ``"Question {number} of {count}"``. A text
 that depends on ``count`` maps plural forms to texts: ``{"one": ..., "other": ...}``. ``words.js``
-is the twin for scripts.
+does the same in browsers.
 """
 
 from __future__ import annotations
@@ -21,12 +21,14 @@ from deniably.wording.plurals import plural_form
 LANGUAGES = ("en", "de", "fr", "it", "es", "pt", "pl", "tr", "uk", "ar", "zh")
 """The languages of the interface. A survey may also be in any other language."""
 
+# Languages and scripts (ISO 639 and 15924) that are written from right to left.
 _LEFTWARDS = {"ar", "arc", "ckb", "dv", "fa", "he", "ks", "nqo", "ps", "sd", "ug", "ur", "yi"}
 _LEFTWARDS_SCRIPTS = {"adlm", "arab", "hebr", "nkoo", "rohg", "syrc", "thaa"}
 _RIGHTWARDS = re.compile("[A-Za-zÀ-\u058f]")  # Latin to Armenian
 _PLACE = re.compile(r"\{([a-z_]+)\}")
 
 Text = str | Mapping[str, str]
+"""A text of a catalogue, or the texts of its plural forms."""
 
 
 class Words:
@@ -50,7 +52,8 @@ class Words:
         self._texts = ChainMap(*(dict(_catalogue(name)) for name in [*known, "en"]))
 
     def __call__(self, key: str, /, **values: object) -> str:
-        """The text of ``key``. Raises KeyError for an unknown key or a placeholder without value.
+        """Returns the text of ``key`` with its placeholders filled in. Raises KeyError for an
+        unknown key or a placeholder without a value.
 
         Integers and Decimals are written in the language's style. ``count`` selects the plural
         form. In a language that is written from right to left, names in other scripts are isolated.
@@ -61,7 +64,8 @@ class Words:
         return _PLACE.sub(lambda place: self._written(values[place[1]]), text)
 
     def graded(self, key: str, /, *, weak: bool, **values: object) -> str:
-        """Returns the text of ``key``, or of ``key_weak`` where the protection is weak."""
+        """Returns the text of ``key``, or that of ``key`` with ``_weak`` behind it where the
+        protection is weak."""
         return self(f"{key}_weak" if weak else key, **values)
 
     def number(self, number: int | Decimal) -> str:
@@ -88,10 +92,10 @@ class Words:
 
     def isolated(self, text: str) -> str:
         """Returns a text in another script between direction marks, so that it does not reorder the
-        text beside it.
+        text beside it; unchanged in a language that is written from left to right.
 
-        Right-to-left marks around it, in languages that are written so. Isolates would do it, too,
-        but no writer lets them through (``core/steering.py``).
+        The marks are right-to-left marks. Isolates would do it, too, but no writer lets them
+        through (``core/steering.py``).
         """
         if self.direction == "rtl" and _RIGHTWARDS.search(text):
             return (
@@ -106,7 +110,8 @@ class Words:
 
 
 def direction(language: str) -> str:
-    """Returns the direction of writing, ``ltr`` or ``rtl``, by the language's tag."""
+    """Returns the direction of writing, ``ltr`` or ``rtl``, of a language's tag such as ``ar`` or
+    ``az-Arab``."""
     base, *subtags = language.lower().split("-")
     # In a tag, four letters are a script; az is written in three of them.
     script = next((tag for tag in subtags if len(tag) == 4 and tag.isalpha()), None)
@@ -131,4 +136,4 @@ def _catalogue(language: str) -> Mapping[str, Text]:
 
 
 ENGLISH = Words()
-"""For programs, and for authors, analysts and operators."""
+"""The texts for programs, and for authors, analysts and operators, who read English."""

@@ -1,2 +1,3 @@
-"""Replays a device: its real code answers with tapped random bytes, and a reference says what must
-come of the same answers and bytes. Each difference is a proof, with a witness."""
+"""Replays a device: its real code answers, the random bytes that it takes are recorded, and a
+reference computes what must come of the same answers and bytes. Each difference is a proof, with a
+witness."""

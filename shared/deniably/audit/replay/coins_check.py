@@ -1,7 +1,8 @@
-"""Checks the one door of randomness itself, without statistics (SPEC 1).
+"""Checks that a device draws uniform integers from the system's random bytes, without statistics
+(SPEC 1).
 
-Words at the edges are fed, which no run ever meets; and the draws of one object of coins must be
-those of the bytes that the operating system gave it, each used once and in order.
+Words at the edges are fed, which no run ever meets; and the draws of one coins object must be those
+of the bytes that the operating system gave it, each used once and in order.
 """
 
 from __future__ import annotations
@@ -14,32 +15,37 @@ from deniably.core.coins import Coins
 from deniably.reference.coins import Blocks, Tape, TooFewBytes
 
 BOUNDS = (1, 2, 3, 5, 7, 100, 255, 256, 2**32, 2**32 + 1, 2**52 - 1, 2**52 + 1, 2**53 - 1, 2**53)
+"""Bounds at which rejection begins elsewhere: around powers of two, small primes, and the
+largest."""
 STREAM = [2, 3, 5, 7, 11, 100, 256, 1000, 3 * 2**20, 2**32] * 100
-"""The bounds of 1,000 draws."""
+"""The bounds of 1,000 draws by one coins object."""
 
 _LARGEST = 2**53
 Below = Callable[[Sequence[tuple[int, bytes]]], Sequence[tuple[int, int]]]
+"""Draws below each bound from the bytes given with it; returns each number, and how many bytes it
+took."""
 Stream = Callable[[Sequence[int]], tuple[Sequence[int], Sequence[bytes]]]
+"""Draws below each bound with one coins object; returns the numbers, and the blocks of random bytes
+that the operating system gave."""
 
 
 def edge_draws() -> list[tuple[int, bytes]]:
-    """Returns (bound, tape) pairs: words at the edges of each bound, then one that is accepted."""
+    """Returns (bound, tape) pairs. Each tape has a word at an edge of the bound's range, then words
+    that are accepted."""
     draws: list[tuple[int, bytes]] = []
     for n in BOUNDS:
         limit = _LARGEST - _LARGEST % n
         for word in {0, 1, n - 1, n, limit - 1, limit, limit + 1, _LARGEST - 1}:
             if 0 <= word < _LARGEST:
                 for top in (0, 0b10100000):  # three bits that are dropped
+                    # The top three of the 56 bits; SPEC 1 drops them.
                     first = (word | top << 48).to_bytes(7, "big")
                     draws.append((n, first + (1).to_bytes(7, "big") * 2))
     return draws
 
 
 def fault_of_coins(below: Below, stream: Stream) -> str | None:
-    """Returns what is wrong with the coins of a device, in words; None where nothing is.
-
-    ``below`` draws from given bytes and tells how many it took; ``stream`` is one object's draws.
-    """
+    """Returns what is wrong with how a device draws integers, in words; None where nothing is."""
     draws = edge_draws()
     for (n, tape), (value, taken) in zip(draws, below(draws), strict=True):
         right = Tape(tape)
@@ -64,6 +70,7 @@ def fault_of_draws_at_once() -> str | None:
         for bounds in (range(n, n + 20), range(n, n - 20, -1)):
             if not 1 <= bounds[-1] <= _LARGEST:
                 continue
+            # At the first draw of the 20, and at the last.
             for before in (0, 19):
                 data = (1).to_bytes(7, "big") * before + tape + (1).to_bytes(7, "big") * 40
                 right, source = Tape(data), BytesIO(data)
@@ -86,7 +93,8 @@ def fault_of_draws_at_once() -> str | None:
 
 
 def below_in_python(draws: Sequence[tuple[int, bytes]]) -> list[tuple[int, int]]:
-    """Draws with ``below`` of the Python device; returns each number and the bytes it took."""
+    """Draws with ``below`` of the Python device; returns each number, and how many bytes it
+    took."""
     drawn: list[tuple[int, int]] = []
     for n, tape in draws:
         place = 0

@@ -1,4 +1,5 @@
-"""What the independent reference makes of a scenario, and where a device did something else."""
+"""Computes what the independent reference makes of a scenario, and finds where a device did
+something else."""
 
 from __future__ import annotations
 
@@ -32,11 +33,12 @@ _SALT = 48
 
 @dataclass(frozen=True)
 class Observed:
-    """What a device did in one step: the ``document`` that it kept, and the ``blocks`` of random
-    bytes that the operating system gave it meanwhile.
+    """What a device did in one step: the ``document`` that it stored (its memory), and the
+    ``blocks`` of random bytes that the operating system gave it meanwhile.
 
     ``digest`` is the receipt's. ``refused`` says that it refused, and ``broken`` that it ended in
-    an error of its own, in words. ``trade`` is what it kept of an invitation before it was signed.
+    an error of its own, in words. ``trade`` is what it stored of an invitation before it was
+    signed.
     """
 
     document: str
@@ -49,7 +51,9 @@ class Observed:
 
 @dataclass(frozen=True)
 class Difference:
-    """A step where a device is not as the specification says: ``why``, and both documents."""
+    """A step where a device departs from the specification. ``why`` is a sentence about it, empty
+    where the reports differ; ``kept`` and ``right`` are the parts of the memory that differ, of the
+    device and of the reference."""
 
     step: int
     why: str
@@ -59,7 +63,11 @@ class Difference:
 
 @dataclass
 class Reached:
-    """Counts what a scenario covered: the reports made, and the answers that went into them."""
+    """Counts what a scenario covered.
+
+    ``reports`` is the number of reports made, ``answers`` are (question, answer) pairs that went
+    into them, and ``kinds`` the (question, kind of input) pairs that were used.
+    """
 
     reports: int = 0
     answers: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
@@ -68,7 +76,7 @@ class Reached:
 
 
 class Reference:
-    """The reference for the surveys of one study."""
+    """The independent reference, for the surveys of one study."""
 
     def __init__(self, study: Study) -> None:
         self.study = study
@@ -78,7 +86,8 @@ class Reference:
     def compare(
         self, scenario: Scenario, observed: Sequence[Observed]
     ) -> tuple[Difference | None, Reached]:
-        """Returns the first difference, or None, and what was reached up to there."""
+        """Returns the first difference between the reference and what a device did, None if there
+        is none, and what was reached up to there."""
         document: Document = scenario["document"] or EMPTY
         reached = Reached()
         for number, (step, seen) in enumerate(zip(scenario["steps"], observed, strict=True)):
@@ -90,9 +99,12 @@ class Reference:
                 if not seen.refused:
                     why = f"it must refuse this ({error}), and did not"
                     return Difference(number, why, seen.document), reached
+                # A refusal changes nothing, and must not depend on chance: only the questions are
+                # drawn before it.
                 after = document
                 if len(seen.blocks) > self._drawn_first(step, seen):
                     return Difference(number, "it refuses, but took random bytes first"), reached
+                # Later steps may refuse for other reasons than these answers.
                 if number == 0 and scenario["state"] == "answers to refuse":
                     reached.kinds |= set(scenario["kinds"].items())
             except _OtherBytes as error:

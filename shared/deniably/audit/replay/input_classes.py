@@ -1,4 +1,4 @@
-"""The answers that a replay gives to one question, by kinds; each kind is a class of inputs.
+"""Makes the answers that a replay gives to one question, by kinds; each kind is a class of inputs.
 
 A randomiser is walked by its input, a number below k. But people give texts, and what becomes of a
 text is code as well: borders, fractions, numbers beyond the range and odd spellings are answers of
@@ -18,20 +18,21 @@ from typing import Any
 
 Json = Any
 REFUSED: Json = {"$refused": True}
-"""In place of the answer that SPEC has, where a device must refuse what was typed."""
+"""Stands in place of the answer that SPEC has, where a device must refuse what was typed."""
 
 _MANY = 128
 _BORDERS = 64
 _TYPED = 48
+# The characters of the longest number that SPEC 4.1 takes.
 _LONGEST = 40
 
 
 @dataclass(frozen=True)
 class Input:
-    """An answer as it is ``typed`` on a device, and ``plain`` as SPEC 4.1 has it.
+    """An answer in two forms: ``typed``, as a device gets it, and ``plain``, as SPEC 4.1 has it.
 
-    ``{"$decimal": "7.5"}`` is a Decimal. What only the Python device takes (labels, numbers of
-    Python) is not ``anywhere``.
+    ``kind`` names its class of inputs. {"$decimal": "7.5"} stands for a Decimal of Python.
+    ``anywhere`` is False for what the Python device alone takes: labels and Decimals.
     """
 
     kind: str
@@ -41,12 +42,12 @@ class Input:
 
     @property
     def refused(self) -> bool:
-        """Whether a device must refuse it."""
+        """Whether a device must refuse the answer."""
         return bool(self.plain == REFUSED)
 
 
 def inputs_of(question: Mapping[str, Json], random: Random) -> list[Input]:
-    """Returns one or more inputs of each kind, for a question of any type."""
+    """Returns answers to a question of any type, one or more of each kind."""
     match question["type"]:
         case "select_multiple":
             kinds = list(_of_ticks(question, random))
@@ -62,7 +63,8 @@ def inputs_of(question: Mapping[str, Json], random: Random) -> list[Input]:
 
 
 def any_input(question: Mapping[str, Json], random: Random) -> Json:
-    """Returns a plain answer, such that every cell is about equally likely."""
+    """Returns a random answer in the form of SPEC 4.1, such that every input of the mechanism is
+    about equally likely."""
     match question["type"]:
         case "select_multiple":
             names = [choice["name"] for choice in _offered(question)]
@@ -81,7 +83,8 @@ def any_input(question: Mapping[str, Json], random: Random) -> Json:
 
 
 def place(question: Mapping[str, Json], index: int) -> Json:
-    """Returns the plain answer at a place; the index of a choice wraps around."""
+    """Returns an answer in the form of SPEC 4.1 for each ``index`` from 0 on. The first
+    ``places(question)`` are different; then they start over."""
     match question["type"]:
         case "select_multiple":
             offered = _offered(question)
@@ -105,7 +108,8 @@ def place(question: Mapping[str, Json], index: int) -> Json:
 
 
 def places(question: Mapping[str, Json]) -> int:
-    """Returns how many places ``place`` tells apart; of numbers their cells."""
+    """Returns how many different answers ``place`` gives: the number of choices, or the cells of a
+    number."""
     match question["type"]:
         case "number":
             return cells_of(question)
@@ -118,7 +122,7 @@ def places(question: Mapping[str, Json]) -> int:
 
 
 def cells_of(question: Mapping[str, Json]) -> int:
-    """Returns into how many cells the mechanism of a number cuts its range."""
+    """Returns the number of cells into which a number question's mechanism cuts its range."""
     return int(_once(question)["k"])
 
 
@@ -175,6 +179,7 @@ def _of_ticks(question: Mapping[str, Json], random: Random) -> Iterator[Input]:
     yield Input("no tick", [], [])
     for name in names:
         yield Input("one tick", [name], [name])
+    # 23 choices have 253 pairs, which a replay can afford.
     for several in combinations(names, 2) if len(names) <= 23 else ():
         if maximum > 1:
             yield Input("two ticks", list(several), list(several))
@@ -225,7 +230,7 @@ def _wrong_parts(right: Mapping[str, Json], wrong: Json) -> Iterator[Json]:
 
 
 def decimal_text(value: Fraction) -> str:
-    """Returns a finite decimal in plain digits, without an exponent.
+    """Returns a fraction that is a finite decimal in plain digits, without an exponent.
 
     >>> decimal_text(Fraction(-15, 2)), decimal_text(Fraction(40))
     ('-7.5', '40')
@@ -253,6 +258,7 @@ def _positions(minimum: str, maximum: str, step: str) -> tuple[Fraction, Fractio
 
 def _first(limits: Mapping[str, str], cell: int, cells: int) -> str:
     low, step, count = _grid(limits)
+    # The first position i for which floor(i * cells / count) is the cell (SPEC 4.1).
     return decimal_text(low + step * -(-cell * count // cells))
 
 
@@ -270,6 +276,7 @@ def _any_number(limits: Mapping[str, str], cells: int, random: Random) -> str:
     return text if len(text) <= _LONGEST else decimal_text(low)
 
 
+# Texts that some languages read as numbers: exponents, separators, digits of other scripts.
 _NO_NUMBERS: Sequence[Json] = (
     "", " ", "seven", "1e1", "1,5", "0x10", "1_0", "--1", "+", ".", "1.2.3", "٣", "１", "1/2",
     "inf", "nan", "0" * 41, None, True, [], {}, [7],
@@ -299,8 +306,10 @@ def _of_range(limits: Mapping[str, str], cells: int, random: Random) -> Iterator
 def _other_types(text: str) -> Iterator[Input]:
     """The same number as numbers of a program are."""
     if "." not in text:
+        # Above this JavaScript rounds integers.
         if abs(int(text)) < 2**53:
             yield Input("as an integer", int(text), text)
+    # Only floats that are written back as they were typed; others are other numbers.
     elif repr(float(text)) == text:
         yield Input("as a float", float(text), text)
     yield Input("as a Decimal", {"$decimal": text}, text, anywhere=False)
@@ -372,7 +381,8 @@ def _few_of_each(every_input: Sequence[Input], limit: int, random: Random) -> li
 
 
 def answers_in(question: Mapping[str, Json], encoded: int | list[int]) -> list[str]:
-    """Returns what a mechanism's input counts as: a cell, ticks, or the position of each part."""
+    """Returns the answers for which an input of the question's mechanism stands, as texts to be
+    counted: a cell, each tick ("none" without any), or "<part>.<position>" of each part."""
     if isinstance(encoded, int):
         return [str(encoded)]
     if question["type"] == "vector" or (question["type"] == "number"):
@@ -381,7 +391,7 @@ def answers_in(question: Mapping[str, Json], encoded: int | list[int]) -> list[s
 
 
 def answers_to(question: Mapping[str, Json]) -> int:
-    """Returns how many different values ``answers_in`` has for a question."""
+    """Returns how many different texts ``answers_in`` gives for a question."""
     match question["type"]:
         case "select_multiple":
             return len(question["choices"]) + 1

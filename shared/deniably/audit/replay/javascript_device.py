@@ -1,4 +1,4 @@
-"""Runs scenarios in Node, with the JavaScript modules of browsers, and tells what they did."""
+"""Runs scenarios in Node, with the JavaScript modules of browsers, and records what they did."""
 
 from __future__ import annotations
 
@@ -20,19 +20,22 @@ from deniably.audit.replay.scenarios import Scenario, Study
 from deniably.reference.canonical import canonical
 
 LEAST_NODE = 20
+"""The oldest major version of Node that an audit takes."""
 _RUN = Path(__file__).with_name("run.mjs")
 
 
 class NoNode(Exception):
-    """The modules cannot be run here; the message says why, for the end of a sentence."""
+    """Raised where the modules cannot be run here; the message says why, for the end of a
+    sentence."""
 
 
 class NodeFailed(Exception):
-    """Node ended, or the modules do not load or verify this survey; the message says how."""
+    """Raised where Node ended, or the modules do not load or do not verify this survey; the message
+    says how."""
 
 
 def shipped_modules() -> Path | None:
-    """Returns the folder of the modules that this installation serves, if it has one."""
+    """Returns the folder of the modules that this installation serves; None if it has none."""
     package = find_spec("deniably_client")  # by name: it is a package of its own
     if package is None or not package.submodule_search_locations:
         return None
@@ -41,7 +44,7 @@ def shipped_modules() -> Path | None:
 
 
 def find_node() -> str:
-    """Returns the path of a Node that is new enough. Raises NoNode."""
+    """Returns the path of Node. Raises NoNode where there is none, or one before version 20."""
     path = shutil.which("node")
     if path is None:
         raise NoNode("there is no node here")
@@ -53,7 +56,8 @@ def find_node() -> str:
 
 
 class Node:
-    """A process of Node that runs modules. Raises NoNode. Use it as a context."""
+    """A process of Node that runs modules, as a context. Raises NoNode where Node is missing or too
+    old."""
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
@@ -72,7 +76,7 @@ class Node:
         self._process.communicate()
 
     def send(self, **task: Any) -> None:
-        """Sends a task to Node. Raises NodeFailed."""
+        """Sends a task to Node. Raises NodeFailed where its process has ended."""
         assert self._process.stdin
         try:
             self._process.stdin.write(json.dumps(task) + "\n")
@@ -81,7 +85,8 @@ class Node:
             raise NodeFailed(self._last_words()) from None
 
     def receive(self) -> Any:
-        """Returns Node's answer to the last task. Raises NodeFailed."""
+        """Returns Node's answer to the last task. Raises NodeFailed where the task failed, or the
+        process has ended."""
         assert self._process.stdout
         line = self._process.stdout.readline()
         if not line:
@@ -95,20 +100,22 @@ class Node:
     def is_ready(self) -> bool:
         """Returns whether ``receive`` would not wait."""
         assert self._process.stdout
+        # Never more than one answer is under way, so none waits in the buffer of `_process.stdout`.
         return bool(select.select([self._process.stdout], [], [], 0)[0])
 
     def _last_words(self) -> str:
         self._process.kill()
         _, errors = self._process.communicate()
+        # The last lines of Node's stack trace say nothing; the one with the error's name does.
         error_line = re.search(r"^\w*Error.*$", errors or "", re.MULTILINE)
         return error_line[0][:300] if error_line else "it ends without a word"
 
 
 class JavaScriptDevice:
-    """Devices for the surveys of one study, in a context.
+    """Runs the JavaScript devices of one study, as a context.
 
     ``folder`` has the modules, by default those that are shipped; ``node`` is the process, by
-    default a new one. Raises NoNode.
+    default a new one. Raises NoNode where Node or the modules are missing.
     """
 
     language = "JavaScript"
@@ -141,7 +148,8 @@ class JavaScriptDevice:
         return self._node.used
 
     def verify(self) -> None:
-        """Lets the modules verify the surveys. Raises NodeFailed where they refuse or break."""
+        """Lets the modules verify the surveys, which has to come first. Raises NodeFailed where
+        they refuse or break."""
         surveys = [
             {"definition": definition, "digest": digest}
             for definition, digest in zip(self.study.waves, self.study.digests, strict=True)
@@ -159,8 +167,8 @@ class JavaScriptDevice:
     def run(
         self, scenarios: Sequence[Scenario], fed: Sequence[Sequence[bytes]] = ()
     ) -> list[list[Observed]]:
-        """Runs each scenario; returns what a device did in each step. ``fed`` are a step's
-        bytes."""
+        """Runs each scenario; returns what a device did in each step. ``fed`` are the random bytes
+        that each step gets, by default the system's."""
         self.begin(scenarios, fed)
         return self.end()
 
@@ -170,6 +178,8 @@ class JavaScriptDevice:
         prepared: list[dict[str, Any]] = []
         for scenario in scenarios:
             document = scenario["document"]
+            # The device must not see the answers in the form of SPEC 4.1: making that form is its
+            # task.
             steps = [
                 {key: value for key, value in step.items() if key != "plain"}
                 for step in scenario["steps"]
@@ -183,22 +193,23 @@ class JavaScriptDevice:
         return self._node.is_ready()
 
     def end(self) -> list[list[Observed]]:
-        """Returns what devices did in the scenarios that ``begin`` gave."""
+        """Returns what devices did in the scenarios that ``begin`` sent."""
         return [[_observed(step) for step in steps] for steps in self._node.receive()]
 
     def walk(self, mechanism: Mapping[str, Any], inputs: Sequence[Any]) -> list[dict[str, str]]:
-        """Returns the law of each input: {cells of a report, joined by commas: probability}."""
+        """Returns for each input {cells of a report, joined by commas: probability, as a text}."""
         self._node.send(task="walk", mechanism=mechanism, inputs=inputs)
         return [dict(law) for law in self._node.receive()]
 
     def below(self, draws: Sequence[tuple[int, bytes]]) -> list[tuple[int, int]]:
-        """Returns, for each bound and tape, the number ``below`` draws and the bytes it takes."""
+        """Draws below each bound from its tape; returns each number, and how many bytes it took."""
         bounds_and_tapes = [{"n": n, "bytes": tape.hex()} for n, tape in draws]
         self._node.send(task="below", draws=bounds_and_tapes)
         return [(drawn["value"], drawn["at"]) for drawn in self._node.receive()]
 
     def stream(self, bounds: Sequence[int]) -> tuple[list[int], list[bytes]]:
-        """Returns the draws of one object of coins, and the blocks of random bytes that it took."""
+        """Returns the draws below ``bounds`` of one coins object, and the blocks of random bytes
+        that it took."""
         self._node.send(task="stream", bounds=bounds)
         received = self._node.receive()
         return received["values"], [bytes.fromhex(block) for block in received["blocks"]]

@@ -1,4 +1,4 @@
-"""Replays JavaScript in a process beside: with two cores an audit takes half the time.
+"""Replays JavaScript in a second process: with two cores an audit takes half the time.
 
 Node and the comparison of what it sends with the reference take about as long as Python's.
 """
@@ -19,7 +19,8 @@ from deniably.audit.replay.scenarios import Definition
 
 
 class JavaScriptProcess:
-    """A process that replays JavaScript from its creation on, and ends with its block."""
+    """A process that replays JavaScript from its creation on. It is a context, at whose end it is
+    killed."""
 
     def __init__(
         self,
@@ -48,7 +49,7 @@ class JavaScriptProcess:
         self._process.stdout.close()
 
     def joined(self, replays: Replays) -> Replays:
-        """Waits for JavaScript; returns the replays of Python with those of JavaScript."""
+        """Waits for the process; returns the replays with those of JavaScript in place."""
         assert self._process.stdout is not None
         output = self._process.stdout.read()
         if status := self._process.wait():

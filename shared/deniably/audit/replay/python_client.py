@@ -1,4 +1,4 @@
-"""Lets the whole Python client answer a server on this machine, and compares what it asks of it.
+"""Lets the whole Python client answer a server on this machine, and compares its requests.
 
 The replay of a device compares what it makes. The client also sends it: a header, a query or a
 second request could carry an answer beside a right report. So every byte of each request is
@@ -42,7 +42,7 @@ from deniably.trust.trees import Trees
 
 
 class NoClient(Exception):
-    """The client is not installed here."""
+    """Raised where the Python client is not installed."""
 
 
 @dataclass
@@ -67,8 +67,9 @@ class _Memory:
 
 @dataclass(frozen=True)
 class Visit:
-    """What the client did in one visit: the scenario with all answers it got, and its requests for
-    each survey."""
+    """What the client did in one visit: the scenario with all answers it got, what it did in each
+    step, and for each survey its requests and those that the specification has. ``elsewhere`` is an
+    address that it asked for or connected to besides its server, None without one."""
 
     scenario: Scenario
     seen: Sequence[Observed]
@@ -77,7 +78,8 @@ class Visit:
 
 
 class PythonClient:
-    """The client of deniably_client for the surveys of one study. Raises NoClient."""
+    """Runs the client of deniably_client for the surveys of one study, as a context. Raises
+    NoClient where it is not installed."""
 
     def __init__(self, study: Study) -> None:
         if find_spec("deniably_client") is None:  # by name: it is a package of its own
@@ -103,7 +105,8 @@ class PythonClient:
         self._stack.close()
 
     def visit(self, scenario: Scenario, fed: Sequence[Sequence[bytes]] = ()) -> Visit:
-        """Let a device answer every wave. ``fed`` are the bytes of each step."""
+        """Lets a device answer every wave; returns what it did. ``fed`` are the random bytes that
+        each step gets, by default the system's."""
         memory = _Memory()
         steps: list[dict[str, Any]] = []
         seen: list[Observed] = []
@@ -127,6 +130,7 @@ class PythonClient:
             self._tap.begin(next(feeding, ()))
             device.questions  # noqa: B018  # drawn with coins of their own, before the answers
             memory.documents.clear()
+            # The server first answers 503, so that the client sends the same again, twice.
             self._refuses = bool(given["again"])
             broken = _broken(lambda: device.answer(_typed(given)))  # noqa: B023
             if self._refuses:
@@ -210,8 +214,8 @@ class PythonClient:
 
 
 def fault_of_visit(reference: Reference, visit: Visit) -> Difference | None:
-    """Returns where a visit departs from the specification, in its reports or its requests; None if
-    nowhere."""
+    """Returns the first place where a visit departs from the specification, in its reports or its
+    requests; None if there is none."""
     found, _ = reference.compare(visit.scenario, visit.seen)
     if found:
         return found
@@ -300,10 +304,12 @@ def _connections(allowed: tuple[str, int]) -> Generator[list[str]]:
 
     for owner, name, real in places:
         setattr(owner, name, watch(real))
+    # Asking a name server carries data out, too.
     socket.getaddrinfo = looked_up
     try:
         yield found
     finally:
+        # `connect` and `sendto` belong to the C base class; deleting ours shows them again.
         for owner, name, _ in places:
             delattr(owner, name)
         socket.getaddrinfo = look_up

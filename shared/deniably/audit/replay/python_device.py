@@ -1,4 +1,4 @@
-"""Runs scenarios with the Python code that devices run, and tells what it did."""
+"""Runs scenarios with the Python code that devices run, and records what it did."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from deniably.survey.survey import Survey, as_survey
 
 
 class PythonDevice:
-    """Devices for the surveys of one study; a context in which random bytes are tapped."""
+    """Runs the Python devices of one study, as a context in which random bytes are recorded."""
 
     language = "Python"
 
@@ -56,12 +56,13 @@ class PythonDevice:
     def run(
         self, scenarios: Sequence[Scenario], fed: Sequence[Sequence[bytes]] = ()
     ) -> list[list[Observed]]:
-        """Runs each scenario; returns what a device did in each step. ``fed`` are a step's
-        bytes."""
+        """Runs each scenario; returns what a device did in each step. ``fed`` are the random bytes
+        that each step gets, by default the system's."""
         return [self._run(scenario, fed) for scenario in scenarios]
 
     def stream(self, bounds: Sequence[int]) -> tuple[list[int], list[bytes]]:
-        """Returns the draws of one object of coins, and the blocks of random bytes that it took."""
+        """Returns the draws below ``bounds`` of one coins object, and the blocks of random bytes
+        that it took."""
         self._tap.begin()
         coins = Coins()
         values = [coins.below(n) for n in bounds]
@@ -93,11 +94,13 @@ class PythonDevice:
                 after = with_order(memory, survey)
             else:
                 after = self._answer(memory, survey, step)
+        # A refusal is an outcome to compare; any other exception is a fault of the device.
         except DeniablyError:
             after, refused = memory, True
         except Exception as error:
             after, broken = memory, f"{type(error).__name__} in {_place(error)}"
         blocks = self._tap.blocks
+        # What follows reads the memory for the comparison, and is no part of the step.
         self._tap.begin()
         report = after.report(survey.digest)
         digest = report.receipt if report else None
@@ -138,7 +141,7 @@ def _trade(memory: Memory, survey: Survey, code: str) -> tuple[Memory, Mapping[s
 
 
 def of_python(typed: Json) -> object:
-    """Returns an answer as a Python program would give it, with Decimals for numbers."""
+    """Returns a typed answer as a Python program would give it: a Decimal for {"$decimal": ...}."""
     if isinstance(typed, dict):
         parts = cast(dict[str, Json], typed)
         if set(parts) == {"$decimal"}:

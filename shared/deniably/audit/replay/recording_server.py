@@ -1,4 +1,4 @@
-"""A server on this machine that keeps every byte of what is asked of it."""
+"""Serves HTTP on this machine, and records every byte that is asked of it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _END = b"\r\n\r\n"
 
 @dataclass(frozen=True)
 class Asked:
-    """A request as its bytes came: the method and the target of its first line, then its headers in
-    their order, as they are spelt."""
+    """A request as its bytes came: the parts of its first line, then its headers in their order and
+    spelling, and its body."""
 
     method: str
     target: str
@@ -27,7 +27,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer of the loopback server: status, body and headers."""
+    """An answer of the recording server: status, body and headers."""
 
     status: int
     body: bytes = b""
@@ -35,7 +35,7 @@ class Reply:
 
 
 def read_request(head: bytes, body: bytes) -> Asked:
-    """Parses a request from its bytes, as Latin-1, so that no byte is lost."""
+    """Returns the request in these bytes, decoded as Latin-1, so that no byte is lost."""
     first, *lines = head.decode("latin-1").split("\r\n")
     method, _, rest = first.partition(" ")
     target, _, version = rest.rpartition(" ")
@@ -44,7 +44,8 @@ def read_request(head: bytes, body: bytes) -> Asked:
 
 
 class Loopback:
-    """A server in a thread of its own, as a context. ``reply`` answers each request."""
+    """A server in a thread of its own, as a context. ``reply`` answers each request, and ``asked``
+    records all of them."""
 
     def __init__(self, reply: Callable[[Asked], Reply]) -> None:
         self.asked: list[Asked] = []
@@ -69,6 +70,7 @@ class Loopback:
                 threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection: socket.socket) -> None:
+        # Without it the kernel delays small answers, and an audit makes thousands of requests.
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         with connection, suppress(OSError, ValueError):
             come = b""
@@ -100,6 +102,7 @@ def _size(head: bytes) -> int:
 def _bytes(reply: Reply) -> bytes:
     lines = [f"HTTP/1.1 {reply.status} {responses.get(reply.status, '')}"]
     headers = {"Content-Length": str(len(reply.body)), **(reply.headers or {})}
+    # A 304 has no body, whatever its length says; a client would wait for one.
     if reply.status == 304:
         del headers["Content-Length"]
     lines += [f"{name}: {value}" for name, value in headers.items()]

@@ -39,20 +39,22 @@ from deniably.reference.refusal import Invalid
 from deniably.reference.waves import law_of
 
 SECONDS = 10.0
+"""Seconds of replays in each language, where the caller states none."""
 EACH = 276
-"""Replays of one answer after which a departure in 1 of 20 was missed once in a million audits:
-(19/20)^276 = 7e-7."""
+"""The replays of one answer of which it can be said: a departure in 1 of 20 would have been missed
+once in a million audits, as (19/20)^276 = 7e-7."""
 ALL = 13_800
-"""Replays after which one in 1 of 1,000 was missed as rarely: (999/1000)^13,800 = 1e-6."""
+"""The replays of which it can be said: a departure in 1 of 1,000 would have been missed as seldom,
+as (999/1000)^13,800 = 1e-6."""
 ALL_IN_NODE = 2_760
-"""In JavaScript, which is slower by several times: 1 of 200."""
+"""In JavaScript, which is slower by several times, a departure in 1 of 200 is enough."""
 
 VISITS = 138
-"""People who answer through the whole Python client: a departure in 1 of 10 of their visits was
-missed once in two million audits."""
+"""People who answer through the whole Python client: a departure in 1 of 10 of their visits would
+have been missed once in two million audits."""
 
 NOTHING: Scenario = {"state": "", "kinds": {}, "also": [], "document": None, "steps": []}
-"""The scenario of a fault that needs none."""
+"""The scenario of a fault that shows without any."""
 
 _LIMIT = "64"
 _BATCH = 20
@@ -63,7 +65,8 @@ _PATIENCE = 20  # times as many by the clock on the wall
 
 @dataclass(frozen=True)
 class Fault:
-    """A difference, with what it takes to see it again."""
+    """A difference, with the scenario and the random bytes of each step (``blocks``) that show it
+    again. ``question`` is the first that differs, None where no single one does."""
 
     language: str
     question: str | None
@@ -90,25 +93,31 @@ class Tally:
     coins: str | None = None
     not_run: str | None = None
     visits: int = 0
-    """People who answered through the whole client, of whom every request was compared."""
+    """How many people answered through the whole client, every request of whom was compared."""
     no_visits: str | None = None
     walked: set[str] = field(default_factory=set[str])
-    """Questions whose every branch was walked in this language, and is right."""
+    """The questions whose every branch was walked in this language, and is right."""
 
     def least(self, question: Mapping[str, Any]) -> int:
-        """Returns how often the rarest answer to a question was replayed; 0 where one was not."""
+        """Returns how often the rarest answer to a question was replayed; 0 if any answer never
+        was."""
         name = question["name"]
         counts = [count for (of, _), count in self.answers.items() if of == name]
         return min(counts) if len(counts) >= answers_to(question) else 0
 
     def reached(self, question: Mapping[str, Any]) -> int:
-        """Returns how many of a question's answers were replayed at all."""
+        """Returns how many different answers to a question were replayed."""
         return sum(of == question["name"] for of, _ in self.answers)
 
 
 @dataclass(frozen=True)
 class Replays:
-    """The replays of a study in both languages. ``kinds`` and ``states`` are those to reach."""
+    """The replays of a study in both languages.
+
+    ``kinds`` has by question the classes of inputs that have to be reached in Python, and
+    ``node_kinds`` those in JavaScript; ``states`` are the states of devices that have to be
+    reached.
+    """
 
     study: Study
     python: Tally
@@ -117,7 +126,7 @@ class Replays:
     node_kinds: Mapping[str, Sequence[str]]
     states: Sequence[str]
     foreign: bool = False
-    """Whether the reference does not know the survey, so that there is nothing to compare with."""
+    """Whether the reference refuses the survey, so that there is nothing to compare with."""
 
     @property
     def fault(self) -> Fault | None:
@@ -125,17 +134,17 @@ class Replays:
         return self.python.fault or self.javascript.fault
 
     def missing_kinds(self, tally: Tally, question: str) -> list[str]:
-        """Returns the classes of inputs that were not reached."""
+        """Returns the classes of inputs of a question that were not reached in a language."""
         wanted = (self.kinds if tally is self.python else self.node_kinds)[question]
         return [kind for kind in wanted if (question, kind) not in tally.kinds]
 
     def missing_states(self, tally: Tally) -> list[str]:
-        """Returns the states of devices that were not reached."""
+        """Returns the states of devices that were not reached in a language."""
         return [state for state in self.states if state not in tally.states]
 
 
 def study_of(definition: Definition) -> Study:
-    """Returns the surveys of one person, of a published definition as JSON."""
+    """Returns the surveys that one person answers, made from a published definition as JSON."""
     waves = waves_of(definition)
     limits: dict[str, str] = dict.fromkeys(("survey", "author", "overall"), _LIMIT)
     return Study(waves, [digest(wave) for wave in waves], limits)
@@ -156,14 +165,14 @@ def replay(
     walks: Sequence[tuple[str, Sequence[Any]]] = (),
     progress: Callable[[str], object] = lambda text: None,
 ) -> Replays:
-    """Replay a survey's devices for some seconds; it ends at the first fault in each language.
+    """Replays a survey's devices for some seconds; ends at the first fault in each language.
 
-    ``until_enough`` ends it as soon as more would not raise a verdict. ``scenarios`` is their
-    number instead of a time; those of all classes are among them. ``modules`` is the folder of the
-    JavaScript, by default the shipped one, and ``node`` a process to run it. ``seed`` is of the
-    made-up answers, not of coins. ``visits`` is how many people answer through the whole Python
-    client. ``walked`` are questions whose every branch was walked in Python,
-    and ``walks`` those that are walked in JavaScript, with all their inputs.
+    ``until_enough`` ends the replays as soon as more would not raise a verdict. ``scenarios`` is a
+    number of them instead of a time; those of all classes are among them. ``modules`` is the folder
+    of the JavaScript, by default the shipped one, and ``node`` a process to run it. ``seed`` is of
+    the made-up answers, not of coins. ``visits`` is how many people answer through the whole Python
+    client. ``walked`` are questions whose every branch was walked in Python, and ``walks`` those
+    that are walked in JavaScript, with all their inputs.
     """
     study = study_of(definition)
     # Of made-up answers, which are no secret: coins are never drawn from a seed.
@@ -230,7 +239,7 @@ def _visit(replays: Replays, schedule: Schedule, visits: int, seconds: float) ->
 def fault_of(
     language: str, difference: Difference, scenario: Scenario, observed: Sequence[Observed]
 ) -> Fault:
-    """Returns a difference with the scenario and bytes that show it again."""
+    """Returns a fault, made of a difference and of the scenario and bytes that show it again."""
     blocks = [step.blocks for step in observed]
     why = difference.why or "it sends another report"
     return Fault(language, _question_of(difference), why, scenario, blocks, difference)
@@ -288,6 +297,7 @@ def _take_turns(
     runs: Sequence[_Run], seconds: float, scenarios: int | None, *, until_enough: bool,
     progress: Callable[[str], object],
 ) -> None:  # fmt: skip
+    # Runs end by processor time. A device that waits uses none, so the clock ends it at last.
     latest = time.monotonic() + _PATIENCE * seconds
     longer = _LONGER_BY_DEFAULT if until_enough else _LONGER
     going = list(runs)
@@ -328,7 +338,8 @@ class _Run:
         return self.device.used - self._began
 
     def is_over(self, seconds: float, longer: float) -> bool:
-        """Whether its time is over, which is ``longer`` times as long where a verdict needs it.
+        """Returns whether the run's time is over: ``seconds``, or ``longer`` times as long where a
+        verdict needs more replays.
 
         It is processor time, so that a busy machine shortens no audit.
         """
@@ -337,7 +348,7 @@ class _Run:
 
     @property
     def plenty(self) -> bool:
-        """Whether it is enough, and as much as in any language."""
+        """Whether the replays are enough, and as many as in any language."""
         return self.enough and self.tally.reports >= ALL
 
     @property
@@ -357,7 +368,7 @@ class _Run:
         )
 
     def batch(self) -> list[Scenario]:
-        """The next scenarios: first those of the classes, then any."""
+        """Returns the next scenarios: first those of the classes, then random ones."""
         batch = list(islice(self._classes, _BATCH))
         if len(batch) < _BATCH:
             self.tally.classes_done = True
@@ -366,12 +377,12 @@ class _Run:
         return batch
 
     def turn(self, *, patient: bool) -> None:
-        """Run and compare a batch."""
+        """Runs a batch and compares it with the reference."""
         batch = self.batch()
         self.compare(batch, self.device.run(batch))
 
     def compare(self, batch: Sequence[Scenario], seen: Sequence[Sequence[Observed]]) -> None:
-        """Compare what devices did with the reference, up to the first difference."""
+        """Compares what devices did with the reference, up to the first difference."""
         for scenario, observed in zip(batch, seen, strict=True):
             difference, reached = self._reference.compare(scenario, observed)
             self.tally.scenarios += 1
@@ -386,7 +397,7 @@ class _Run:
 
 
 def needed(tally: Tally) -> int:
-    """Returns how many reports a verdict needs in a language."""
+    """Returns how many reports have to be replayed in a language for the verdict "replayed"."""
     return ALL_IN_NODE if tally.language == "JavaScript" else ALL
 
 

@@ -1,8 +1,9 @@
-"""What devices go through in a replay: a memory to begin with, and steps, as JSON.
+"""Makes scenarios, which devices go through in a replay: a memory to begin with, and steps, as
+JSON.
 
 A scenario is the same for every language, and for the reference. It holds made-up answers only, so
-it can be kept as a witness. Of each step the answers are ``typed``, as the device gets them, and
-``plain``, as SPEC 4.1 has them.
+it can be kept as a witness. The answers of each step are there as ``typed``, as the device gets
+them, and as ``plain``, as SPEC 4.1 has them.
 """
 
 from __future__ import annotations
@@ -22,15 +23,20 @@ Definition = dict[str, Any]
 Scenario = dict[str, Any]
 
 WAVES = 4
+"""The maximum of waves that a replayed person answers."""
 DAY = "2026-01-01"
+"""Today by the device's clock, in all scenarios but visits, which have the real date."""
 _PAIRS = 2000
 _OTHERS = 25
 _ANY = 1024
 _SELDOM = 32
 
 CHANGED = "a changed answer"
+"""The state in which a person says that an answer has changed."""
 PART = "a part of the questions"
+"""The state in which the limits leave enough for some of the questions alone."""
 VISIT = "a visit of the whole client"
+"""The state of scenarios for the whole Python client."""
 _LITTLE = ("0.1", "0.5", "0.8", "1.2", "1.5", "2", "2.5", "3", "4", "5", "7", "10", "15", "20") * 2
 """Limits of epsilon, of which some leave enough for a part, whatever a survey costs."""
 
@@ -39,7 +45,7 @@ _LITTLE = ("0.1", "0.5", "0.8", "1.2", "1.5", "2", "2.5", "3", "4", "5", "7", "1
 class Study:
     """The surveys that one person answers: the waves of a panel, or one survey.
 
-    ``limits`` are large enough for all of them.
+    ``digests`` are those of the surveys, and ``limits`` are large enough for all of them.
     """
 
     waves: Sequence[Definition]
@@ -59,7 +65,7 @@ class Study:
 
     @property
     def strata(self) -> list[Mapping[str, str] | None]:
-        """Every stratum that a link can have; one None in a survey without strata."""
+        """The strata that a link can have; a single None in a survey without strata."""
         strata: list[dict[str, str]] = [{}]
         for key, values in self.survey.get("strata", {}).items():
             strata = [stratum | {key: value} for stratum in strata for value in values]
@@ -67,8 +73,9 @@ class Study:
 
 
 def waves_of(survey: Definition) -> list[Definition]:
-    """Returns a person's surveys. A study that states its waves has one more, which devices
-    refuse."""
+    """Returns the surveys that one person answers: the survey, and of a panel further waves, up to
+    four in all. Of a panel with a stated ``count`` of four waves or fewer there is one more than
+    that, which devices have to refuse."""
     if "waves" not in survey:
         return [survey]
     number = min(survey["waves"].get("count", WAVES), WAVES)
@@ -78,12 +85,13 @@ def waves_of(survey: Definition) -> list[Definition]:
 
 @dataclass
 class Schedule:
-    """The scenarios of a study: first one or more for each class, then any, without end."""
+    """Makes the scenarios of a study: with ``classes`` those that reach every class of inputs and
+    every state of a device, with ``any`` random ones without end."""
 
     study: Study
     random: Random
     anywhere: bool = False
-    """Leave out what the Python device alone takes."""
+    """Whether to leave out inputs that the Python device alone takes."""
     inputs: dict[str, list[Input]] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -103,14 +111,15 @@ class Schedule:
         }
 
     def classes(self) -> Iterator[Scenario]:
-        """Yields each input of each question, each state of a device, and pairs of answers."""
+        """Yields scenarios with each input of each question, each state of a device, and pairs of
+        answers."""
         yield from self._states()
         yield from self._every_input()
         yield from self._refused()
         yield from self._pairs()
 
     def any(self) -> Scenario:
-        """Answers at random, on a device in a state at random."""
+        """Returns a scenario with random answers, on a device in a random state."""
         odd = [self._odd_state()] if not self.random.randrange(4) else []
         if not self.random.randrange(12):
             name = self.random.choice(list(self._refusing)) if self._refusing else None
@@ -122,7 +131,8 @@ class Schedule:
         return self._scenario(self._somebody(), "any answers", odd)
 
     def visits(self) -> Iterator[Scenario]:
-        """People who answer every wave once, without end: first one for each place of answers."""
+        """Yields scenarios of people who answer every wave once, without end. In the first ones
+        every answer to every question comes up."""
         questions = self.study.questions
         for at in range(max(map(places, questions))):
             plain = {question["name"]: place(question, at) for question in questions}
@@ -223,7 +233,7 @@ class Schedule:
 
     @property
     def odd_states(self) -> list[str]:
-        """Names the unusual states that a device can be in, whatever the answers."""
+        """The names of the unusual states that a device can be in, whatever the answers."""
         states = ["entries of others in the ledger", "a report that was sent"]
         if "invited" not in self.study.survey:
             states.append(CHANGED)
@@ -305,9 +315,11 @@ class Schedule:
             steps.append({"do": "answer", "survey": wave, **_said(answers), **common})
             if "a report that was sent" in odd:
                 steps.append({"do": "sent", "survey": wave})
+            # A second answer to the same survey, which must send the first report again.
             if state != "any answers" or not self.random.randrange(4):
                 again = _said(self._somebody())
                 steps.append({"do": "answer", "survey": wave, **again, **common})
+            # Other answers in a later wave, which must not change a memo.
             if wave and CHANGED not in odd and not self.random.randrange(3):
                 answers = self._somebody()
         scenario: Scenario = {
@@ -342,6 +354,7 @@ class Schedule:
             document["authors"] = {"https://example.org": ["ab" * 32]}
         if "invited" in self.study.survey and not traded:
             document["tickets"] = {
+                # A device does not verify a ticket that it has, so any ticket will do.
                 version: {"id": f"{self.random.getrandbits(128):032x}", "ticket": "00" * 288}
                 for version in self.study.digests
             }

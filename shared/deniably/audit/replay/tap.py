@@ -1,8 +1,8 @@
-"""Taps the random bytes that the operating system gives to the code of this process.
+"""Records the random bytes that the operating system gives to the code of this process.
 
 ``secrets`` and ``random.SystemRandom`` read ``random._urandom``, a detail of CPython, and other
 code ``os.urandom``; both are watched. The bytes are the system's own, or those of a witness that is
-run again. Code can notice a tap: it finds mistakes, and no malice.
+run again. Code can notice that it is watched: this finds mistakes, and no malice.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ _PLACES: Sequence[tuple[Any, str]] = (
 
 
 class Tap:
-    """The blocks of bytes since ``begin``, one for each time that code asked for some."""
+    """The recorded ``blocks`` of random bytes since ``begin``, one for each time that code asked
+    for some."""
 
     def __init__(self) -> None:
         self.blocks: list[bytes] = []
@@ -33,8 +34,10 @@ class Tap:
         self.blocks, self.fed = [], list(fed)
 
     def give(self, real: Callable[..., bytes], size: int, *more: int) -> bytes:
-        """Returns the next block of random bytes, fed or real, and records it."""
+        """Returns the next block of ``size`` random bytes, fed or real, and records it."""
         block = real(size, *more)
+        # Code that was changed since the witness was made may ask for other sizes; it then gets
+        # real bytes.
         if self.fed and len(self.fed[0]) == size:
             block = self.fed.pop(0)
         self.blocks.append(block)
@@ -43,12 +46,14 @@ class Tap:
 
 @contextmanager
 def tapped() -> Generator[Tap]:
-    """Records the random bytes that this thread is given; other threads are left alone."""
+    """Records the random bytes that the code of this thread is given, while the block runs; other
+    threads are left alone."""
     tap, thread = Tap(), threading.get_ident()
     before = [(module, name, getattr(module, name)) for module, name in _PLACES]
 
     def watch(real: Callable[..., bytes]) -> Callable[..., bytes]:
         def give(size: int, *more: int) -> bytes:
+            # Other threads, such as those of a server, draw bytes as well.
             mine = threading.get_ident() == thread
             return tap.give(real, size, *more) if mine else real(size, *more)
 

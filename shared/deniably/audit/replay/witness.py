@@ -1,4 +1,5 @@
-"""Keeps a difference as a file, and runs it again with the same answers and the same bytes."""
+"""Writes a difference to a file, and runs it again with the same answers and the same random
+bytes."""
 
 from __future__ import annotations
 
@@ -20,9 +21,10 @@ _KEYS = {"language", "question", "survey", "scenario", "bytes"}
 
 @dataclass(frozen=True)
 class Witness:
-    """A scenario whose replay shows a fault, with the random ``bytes`` of each step.
+    """A scenario whose replay shows a fault, with the random bytes of each step (``blocks``).
 
-    Its answers are made up. ``survey`` is the published definition.
+    Its answers are made up. ``survey`` is the published definition, ``question`` the name of the
+    question that differs, None where no single one does.
     """
 
     language: str
@@ -33,7 +35,7 @@ class Witness:
 
     @property
     def text(self) -> str:
-        """The witness as a file of JSON."""
+        """The witness as the text of a JSON file."""
         document = {
             "language": self.language,
             "question": self.question,
@@ -45,18 +47,19 @@ class Witness:
 
 
 class BadWitness(ValueError):
-    """A file is no witness; the message says why."""
+    """Raised where a file is no witness; the message says why."""
 
 
 def witness_of(study: Study, fault: Fault) -> Witness | None:
-    """Returns what is needed to see a fault again; None where no scenario shows it."""
+    """Returns what is needed to see a fault again; None for a fault that no scenario shows."""
     if not fault.scenario["steps"]:
         return None
     return Witness(fault.language, fault.question, study.survey, fault.scenario, fault.blocks)
 
 
 def read_witness(text: str) -> Witness:
-    """Returns a witness from its file. Raises BadWitness."""
+    """Returns the witness in the text of a file. Raises BadWitness where the text is something
+    else."""
     try:
         read: Any = json.loads(text)
         if not isinstance(read, dict) or set(cast(dict[str, Any], read)) != _KEYS:
@@ -71,13 +74,15 @@ def read_witness(text: str) -> Witness:
 
 
 def again(witness: Witness, modules: Path | None = None) -> Fault | None:
-    """Replays a witness; returns its fault if it still shows. Raises BadWitness and NoNode."""
+    """Replays a witness; returns its fault, None if it no longer shows. Raises BadWitness where its
+    scenario cannot be run, and NoNode where it needs Node and there is none."""
     try:
         study = study_of(dict(witness.survey))
         if witness.scenario["state"] == VISIT:
             return _visited_again(study, witness)
         seen = _seen(study, witness, modules)
         difference, _ = Reference(study).compare(witness.scenario, seen)
+    # A witness is a file from anywhere, so its scenario can have any shape.
     except (KeyError, TypeError, AttributeError, IndexError) as error:
         raise BadWitness(f"its scenario cannot be run: {type(error).__name__}") from None
     if difference is None:
