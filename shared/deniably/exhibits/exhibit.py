@@ -111,7 +111,7 @@ class Exhibit:
     anchor: str = ""
     """The fragment of the page's address that leads to it, on a page of several exhibits."""
     label: str = ""
-    """The question above the exhibit's card; where it is empty, the pictures have headings instead."""
+    """The question above the card; where it is empty, the pictures have headings instead."""
     whom: str = ""
     """Whose answers these are, unless they are everybody's."""
     claim: str = ""
