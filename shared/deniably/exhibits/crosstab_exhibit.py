@@ -70,6 +70,7 @@ def exhibit(
     unheard = silence(silent(document, of))
     strips_ = strips(document, of)
     coarse = half_width(document, of) > COARSE
+    # A coarse table is shown only if its test found something; otherwise it invites reading noise.
     folded = coarse and document["independence"] >= RISK
 
     def product() -> str:

@@ -58,6 +58,7 @@ class Findings(Table):
         if len(self.rows) != 1:
             raise NoFigure(f"these are {len(self.rows)} figures: take .rows or .to_frame()")
         number = self.rows[0].get(column)
+        # None: reports that say too little have no estimate.
         if not isinstance(number, int | float):
             raise NoFigure(f"these reports do not determine the {column.replace('_', ' ')}")
         return number

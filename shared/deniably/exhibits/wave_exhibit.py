@@ -148,6 +148,7 @@ def change_text(series: SeriesResult) -> str:
 def visible_change(document: WavesResult) -> str:
     """Returns the change of a share, in percentage points, that the tests would just show: the
     median half-width of the intervals of changes. Empty if no share was tested."""
+    # A smaller change than half the interval leaves 0 inside the interval.
     halves = [
         (change["interval"][1] - change["interval"][0]) / 2
         for question in document["questions"]
@@ -292,6 +293,7 @@ def _between(series: SeriesResult) -> str:
     low, high = (pick(drawn, key=lambda row: row.estimate) for pick in (min, max))
     if low.reading.value == high.reading.value:
         return f"About {low.reading.value} in every wave: no change is shown."
+    # "Between 20 and 29 %": the unit is written once.
     least = low.reading.value.removesuffix(f"{rounding.NARROW}%")
     return f"Between {least} and {high.reading.value} in every wave: no change is shown."
 

@@ -206,6 +206,8 @@ def of_weighted(
     made += _weighted_among(listed, among, by)
     groups = list(dict.fromkeys(str(row["strata"]) for row in made))
     figures = [OF_THOSE_ASKED, SHARE_ASKED, "share", "mean"]
+    # As in results.csv: by subgroup, kind of figure and choice; a mean has no choice and comes
+    # last.
     made.sort(
         key=lambda row: (
             groups.index(str(row["strata"])),
@@ -258,6 +260,7 @@ def _texts(made: Sequence[ResultRow]) -> int:
 def _weighted_row(like: ResultRow, weighted_row: Mapping[str, Cell], by: str | None) -> ResultRow:
     """Returns a row of ``results.csv`` with the weighted figures instead of the plain ones."""
     n, effect = weighted_row["n"], weighted_row["design_effect"]
+    # Adding 0.0 turns -0.0 into 0.0.
     estimate, low, high = (
         float(weighted_row[key] or 0) + 0.0 for key in ("estimate", "low", "high")
     )

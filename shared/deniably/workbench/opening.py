@@ -82,6 +82,7 @@ def open(  # noqa: A001  # as deniably.open
     if path.is_dir():
         return _folder(path)
     if path.exists():
+        # Told by their first bytes, as people rename files.
         if _begins(path, BEGINS):
             return _exported(*_database(path))
         return _counted(path) if _is_text(path) else _exported(*_zipped(path))

@@ -125,6 +125,7 @@ def checked(survey: Survey, values: object) -> list[list[int] | None]:
         integers = msgspec.convert(values, dict[str, list[int]], strict=True)
     except msgspec.ValidationError as error:
         raise BadReport(f"a report has a list of integers by question: {error}", "$") from None
+    # Names come from anybody's report: an error repeats no long ones.
     if unknown := set(integers) - {question.name for question in survey.questions}:
         raise BadReport(f"the survey has no question {min(unknown)[:64]}", "$")
     decoded: list[list[int] | None] = []

@@ -322,6 +322,8 @@ def counters(columns: FileColumns) -> list[QuestionCounter]:
 def _counter(field: PackedField, own: Sequence[FileColumn], places: range) -> QuestionCounter:
     question, law = field.question, field.question.mechanism.law
     if isinstance(law, Several) or (isinstance(law, Supporting) and law.both):
+        # Several numbers, or options that are each reported as yes or no: a report fills some
+        # columns.
         ends = tuple(column.reach for column in own)
         by_column = isinstance(law, Supporting)
         return SomeColumns(question, places, ends, field.count, by_column, field.optional)

@@ -26,6 +26,7 @@ from deniably.workbench.files.optional_libraries import NoExport
 from deniably.workbench.packing import PackedField, layout, reach
 
 VERSION = 1
+# JSON numbers that every language can hold exactly: up to 2^53.
 _Integer = Annotated[int, Meta(ge=-LARGEST_INTEGER, le=LARGEST_INTEGER)]
 _Number = Annotated[int, Meta(ge=0, le=LARGEST_INTEGER)]
 """A number of reports."""
@@ -97,7 +98,7 @@ def read_tally(text: bytes) -> TalliedSet:
         strata = tuple(_counts(survey, stratum) for stratum in written.strata)
     except msgspec.DecodeError as error:
         raise NoExport(f"this is no tally file: {error}") from None
-    except NoExport:
+    except NoExport:  # is a DeniablyError, too
         raise
     except DeniablyError as error:
         raise NoExport(f"the survey of this tally file: {error}") from None

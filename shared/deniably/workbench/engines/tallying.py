@@ -180,6 +180,7 @@ def tally_set(
     seen = reading.seen(list(places.values()))
     # Usually everything fits, and the slow condition is never evaluated.
     unfit = {} if reading.all_fit(seen) else reading.unfit()
+    # Everything was counted already, so the few rows that do not fit are fetched and subtracted.
     wrong = reading.wrong(unfit)
     of_stratum = by_first(wrong, reading.width, 0)
     strata = [
@@ -232,6 +233,7 @@ class _Reading:
         conditions = {counter.question.name: counter.fits for counter in self.counters}
         strata = enumerate(self.parts.columns.strata)
         conditions |= {key.key: within(place, *key.reach) for place, key in strata}
+        # Not strict: where everybody is asked everything there is no such condition.
         return conditions | dict(zip([ASKED], self.asked_condition, strict=False))
 
     @cached_property

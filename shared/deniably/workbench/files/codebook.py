@@ -83,6 +83,7 @@ def described(reports: ReportSet) -> Iterator[Described]:
         exact = column.p_and_q
         if exact[0] is not None and exact[1] is not None and len(values):
             p, q = float(exact[0]), float(exact[1])
+            # The unbiased share behind a 0/1 column (Warner 1965).
             estimate = (float(values.mean()) - q) / (p - q)
             error = float(standard_error(int(values.sum()), len(values), p, q))
         yield Described(column, len(values), tuple(counts), estimate, error)

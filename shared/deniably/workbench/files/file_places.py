@@ -97,6 +97,8 @@ def footer(file: Place) -> tuple[Any, int]:
     except BadInput as error:
         raise NoExport(str(error)) from None
     except (arrow.ArrowException, OSError) as error:
+        # pyarrow raises OSError for a store that refuses as for a damaged file; only the text
+        # tells.
         if "AWS Error" in str(error) or "google::cloud" in str(error):
             raise NoExport(f"{file}: {why(str(error))}") from None
         raise NoExport(f"{file} is cut short or damaged: {error}") from None

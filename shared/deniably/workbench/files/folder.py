@@ -173,6 +173,7 @@ def read_export(folder: Path) -> tuple[ReportSet, Provenance]:
         file, reports = _read_reports(survey, folder)
         if len(reports) != design["n"]:
             raise NoExport(f"{file} has {len(reports):,} reports, not {design['n']:,}")
+        # By way of JSON, so that tuples and lists compare as equal.
         _check_design(folder, design, json.loads(_design(reports)))
     except OSError as error:
         raise NoExport(f"{error.filename}: {error.strerror}") from None

@@ -20,7 +20,7 @@ from deniably.workbench.files.optional_libraries import NoExport, library
 from deniably.workbench.files.store_addresses import SCHEMES, Address, address_of, why
 
 _METADATA = re.compile(r"v?(\d+)(-.*)?\.metadata\.json")
-_FIELD = b"PARQUET:field_id"
+_FIELD = b"PARQUET:field_id"  # pyarrow's key for the id that Iceberg gives a column
 _DELETED = (
     "has rows that were deleted and still stand in its files. Have its engine write them out first"
 )
@@ -77,10 +77,12 @@ def _folders(folder: Place) -> set[Place]:
 def _delta(folder: Place) -> Lake:
     module, arrow = library("deltalake", "lakes"), library("pyarrow")
     with _readable(folder, "Delta"):
+        # The library takes a URI, in which spaces and the like are escaped.
         where = quote(str(folder), ":/@") if isinstance(folder, Address) else folder
         table = module.DeltaTable(where, storage_options=_options())
         settings: Mapping[str, str] = table.metadata().configuration
         paths: list[str] = arrow.table(table.get_add_actions())["path"].to_pylist()
+        # A deletion vector marks rows of a file as deleted, and leaves the file as it is.
         deleted = any(
             batch.num_rows
             for batch in arrow.RecordBatchReader.from_stream(table.deletion_vectors())
@@ -122,6 +124,8 @@ def _iceberg(folder: Place) -> Lake:
         metadata_file = metadata.parse_raw(read_small(newest).decode())
         reading = io.PyArrowFileIO()
         if isinstance(folder, Address):
+            # As addresses are opened, so that region and endpoint are the same for the log and the
+            # files.
             reading.fs_by_scheme = _same_store(folder)
         table = tables.StaticTable((folder.name,), metadata_file, str(newest), reading, noop)
         tasks = list(table.scan().plan_files())
@@ -182,7 +186,7 @@ def _readable(folder: Place, kind: str) -> Generator[None]:
         yield
     except NoExport:
         raise
-    except Exception as error:
+    except Exception as error:  # of several libraries, in Rust and in Python
         if "equality delete" in str(error):
             reason = f"{folder} {_DELETED}"
         elif isinstance(folder, Address):

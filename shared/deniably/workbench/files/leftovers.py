@@ -73,6 +73,7 @@ def _compared(file: Path, again: Path) -> Iterator[Leftover]:
     if written == expected:
         return
     rows = file.name in {FORMATS[name].file for name in ("csv", "ndjson")}
+    # The same rows in another order: it could be the order in which they came.
     if rows and _unordered(written) == _unordered(expected):
         yield Leftover(file, "its rows are in another order than that of what they say")
         return

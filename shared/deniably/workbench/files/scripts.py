@@ -398,6 +398,7 @@ def _stata_strata(columns: FileColumns) -> Stata:
     strata = [
         Stata.filled(
             "display {called}\npreserve\nkeep if v{place} == {code}\nfigures\nrestore",
+            # v1 is the number of the row; keys come next.
             called=Stata.text(called), place=Stata.number(column.place + 2),
             code=Stata.number(code),
         )

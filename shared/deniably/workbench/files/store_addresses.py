@@ -126,6 +126,7 @@ class Address:
         entries: list[Any] = []
         with in_words(self), suppress(FileNotFoundError):
             entries = self.filesystem.get_file_info(fs.FileSelector(self.inside, recursive=deep))
+        # Listed paths begin at the root of the file system, which may be above ``root``.
         start = len(self.inside) - len(self.path)
         return [
             Address(self.root, entry.path[start:].strip("/"), entry.size)
@@ -180,6 +181,7 @@ def address_of(text: str) -> Address:
         names = ", ".join(f"{scheme}://" for scheme in SCHEMES)
         raise NoExport(f"{scheme}:// is no address that is read: they begin with {names}")
     host, _, path = rest.partition("/")
+    # Before an @ stands the container of an abfs address, or else what may be a key.
     user = host.rpartition("@")[0]
     if {"?", "#"} & {*rest} or (":" in user if kind in _WITH_CONTAINER else user):
         raise NoExport(
@@ -203,6 +205,7 @@ def _of_s3() -> dict[str, str]:
     return options
 
 
+# Opening looks for keys, which may ask another machine: once for each store.
 @lru_cache
 def _opened(uri: str, root: str) -> tuple[Any, str]:
     with in_words(root):
@@ -224,7 +227,7 @@ def in_words(about: Address | str) -> Generator[None]:
         yield
     except NoExport:
         raise
-    except Exception as error:
+    except Exception as error:  # pyarrow has no common class for them
         sentence = why(str(error))
         keys = _KEYS.get(str(about).partition("://")[0], "") if sentence == _KEY else ""
         source = f". It comes from {keys}" if keys else ""

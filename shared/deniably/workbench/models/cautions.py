@@ -44,6 +44,7 @@ def cautions(task: Task) -> Iterator[str]:
 
 def _shares(outcome: Randomised, weights: Floats | None) -> tuple[Floats, Floats]:
     """Returns the unbiased share of each answer, and its standard error."""
+    # Only ratios of weights count, and no square overflows.
     w = np.ones(len(outcome.codes)) if weights is None else weights / weights.max()
     kinds = np.bincount(outcome.codes, w, len(outcome.scores)) / w.sum()
     shares = kinds @ outcome.scores

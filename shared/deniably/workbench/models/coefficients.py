@@ -115,6 +115,7 @@ def coefficient_lines(coefficients: tuple[Coefficient, ...], confidence: float) 
             [
                 coefficient.term,
                 *([str(coefficient.answer)] if several else []),
+                # "z" prints -0.00000 without its sign.
                 f"{coefficient.estimate:z.5f}",
                 f"{coefficient.standard_error:.5f}",
                 f"{coefficient.z:z.2f}",

@@ -152,6 +152,7 @@ def _on_public(task: Task) -> Estimated:
     assert outcome is not None
     x = columns.first(task.table)
     kind = task.se or ("HC3" if task.weighted else "expected")
+    # Only a sandwich sums scores within strata.
     if task.strata is not None and kind not in ("robust", "HC3"):
         raise BadModel(f'strata need se="robust" or "HC3", not "{kind}"')
     if outcome.is_pair:
@@ -275,6 +276,7 @@ def _groups(task: Task) -> tuple[Columns, joint.JointErrors, corrected.CellTable
         raise BadModel(
             'with randomised covariates standard errors are "observed" or "robust", or "HC3"'
         )
+    # The inverse of a weighted information is no covariance: weights are not people.
     if kind == "observed" and task.weighted:
         raise BadModel('with randomised covariates, weights and strata need se="robust" or "HC3"')
     columns = Columns(task.asked, task.reports)

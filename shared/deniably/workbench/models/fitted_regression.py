@@ -150,6 +150,7 @@ class Regression(CoefficientTable):
                 others = np.where(np.arange(k) == answer, -np.inf, row_logits)
                 weights = np.exp(others - others.max())
                 middle = float(row_logits[answer] - others.max() - np.log(weights.sum()))
+                # The derivative of that logit by each of the logits, for the delta method.
                 pull = np.where(np.arange(k) == answer, 1.0, -weights / weights.sum())
                 slope: Floats = (pull[1:, None] * row).ravel()
                 error = sqrt(float(slope @ covariance @ slope))
@@ -183,6 +184,7 @@ class Regression(CoefficientTable):
         } <= {(coefficient.term, coefficient.answer) for coefficient in self.coefficients}
         if degrees < 1 or not inside:
             raise BadModel("the other model is not inside this one: it has no term of its own")
+        # A fit that stops a little below its maximum could make this negative.
         statistic = max(2 * (big - small), 0.0)
         title = f"{self.formula} against {smaller.formula}"
         return _compared("likelihood ratio", title, statistic, degrees)
@@ -213,6 +215,7 @@ class Regression(CoefficientTable):
             raise BadModel("the model has only a constant: there is nothing to test")
         b = self.estimates[places]
         covariance = np.array(self.covariance)[np.ix_(places, places)]
+        # b' V^-1 b, chi-squared if all of these coefficients are 0.
         statistic = float(b @ np.linalg.solve(covariance, b))
         what = f"{', '.join(terms or chosen)}: no influence"
         return _compared("Wald", what, statistic, len(places), self._degrees)
@@ -228,6 +231,7 @@ def _in_formula(term: str) -> str:
 
 
 def _share(logit: float) -> float:
+    # exp overflows beyond 709.
     return 1 / (1 + exp(-logit)) if logit > -700 else 0.0
 
 

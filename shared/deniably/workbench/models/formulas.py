@@ -87,6 +87,7 @@ def parsed(formula: str) -> Formula:
     except FormulaicError as error:
         raise BadModel(f"{formula!r} is no formula: {one_line(error)}") from None
     left = [str(term) for term in getattr(sides, "lhs", ())]
+    # The outcome must be a column by itself: no log(y), as true answers are not known.
     if len(left) != 1 or _variables(sides.lhs) != set(left):
         raise BadModel(
             f"{formula!r} has no outcome: write one column, ~ and the covariates, such as"

@@ -19,8 +19,8 @@ from deniably.results.narrative import level_text
 from deniably.workbench.models.coefficients import Coefficient, CoefficientTable
 
 CONSTANT = "Intercept"
-_LEVEL = re.compile(r"(?:C\()?(\w+)\)?\[(?:T\.)?([^\]]*)\]")
-_HYPHEN = re.compile(r"(?<!\w)-(?=\d)")
+_LEVEL = re.compile(r"(?:C\()?(\w+)\)?\[(?:T\.)?([^\]]*)\]")  # such as C(site)[T.south]
+_HYPHEN = re.compile(r"(?<!\w)-(?=\d)")  # before a digit: a minus sign
 _LOGITS = ("logistic", "multinomial")
 _KINDS = {
     "logistic": "Logistic regression",

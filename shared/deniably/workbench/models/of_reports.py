@@ -211,6 +211,7 @@ def _of_question(reports: ReportRows, question: Question) -> tuple[Randomised, A
         if unbiased is not None:
             unbiased = unbiased[:, ::-1]
         elif len(chances) == 2:
+            # Reports are turned round, too, so that 1 is yes in both.
             codes, chances = 1 - codes, chances[::-1]
     randomised = Randomised(
         question.name, codes, np.array(chances), tuple(choices), values, unbiased

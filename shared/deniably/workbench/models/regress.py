@@ -144,6 +144,7 @@ def _public(table: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
         if not several:
             raise BadModel(f"{name} is the same in every row: leave it out")
         if hasattr(table[name], "cat"):
+            # A category that nobody has would become a column of 0, and the fit singular.
             public[name] = table[name].cat.remove_unused_categories()
     return public
 

@@ -128,5 +128,6 @@ def strata_of(
         codes = groups_of(public[name])
         if len(codes) != len(reports):
             raise BadModel(f"{name} has {len(codes)} rows for {len(reports)} reports")
+        # Each combination of values gets a number of its own.
         numbers = numbers * (int(codes.max(initial=0)) + 1) + codes
     return numbers
