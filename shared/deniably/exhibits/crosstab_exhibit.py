@@ -58,7 +58,8 @@ class CrosstabStrips:
 def exhibit(
     document: CrosstabResult, survey: Survey, of: Of | None = None, closed: str = ""
 ) -> Exhibit:
-    """Returns the exhibit of a cross-table of ``survey``, which was closed on the day ``closed``.
+    """Returns all that is shown of a cross-table of ``survey``, which was closed on the day
+    ``closed``.
 
     ``of`` is what the percentages are of; None takes what ``usual`` chooses.
     """

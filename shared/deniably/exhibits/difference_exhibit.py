@@ -42,7 +42,7 @@ DIFFERENCE = (
 def exhibit(
     document: DifferencesResult, survey: Survey, state: str = "closed", closed: str = ""
 ) -> Exhibit:
-    """Returns the exhibit of the differences in one question of ``survey``.
+    """Returns all that is shown of the differences in one question of ``survey``.
 
     ``state`` is that of the survey, and ``closed`` the day on which it was closed, empty if that
     is not known.

@@ -36,7 +36,7 @@ K_MEANS = (
 def exhibit(
     document: GroupsResult, shown: PointResult, survey: Survey, state: str, closed: str = ""
 ) -> Exhibit:
-    """Returns the exhibit of the groups on the map of one question of ``survey``.
+    """Returns all that is shown of the groups on the map of one question of ``survey``.
 
     ``document`` has the groups and ``shown`` the map's own result. ``state`` is that of the
     survey, and ``closed`` the day on which it was closed, empty if that is not known.

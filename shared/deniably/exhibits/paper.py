@@ -85,7 +85,7 @@ def fewer(part: PaperPart) -> PaperPart:
 
 def left_out(part: PaperPart, what: str = "answers") -> str:
     """Returns a note that ``fewer`` left rows out of ``part``; empty if it left out none. ``what``
-    the rows are."""
+    names the rows, such as "answers"."""
     rows = part.listed if isinstance(part, PaperMap) else part
     if not isinstance(rows, PaperStrips) or len(rows.rows) <= MOST_ROWS:
         return ""

@@ -52,7 +52,8 @@ def axis(figure: FigureHead, drawn: Sequence[Row], *, upright: bool = False) -> 
 
 
 def numbers(figure: FigureHead, place: FigureResult) -> list[str]:
-    """Returns the texts of a figure in one place, under the headings ``HEADS``."""
+    """Returns the estimate, the interval and the standard error of a figure in one place, as texts
+    for the columns ``HEADS``."""
     if place["estimate"] is None or place["standard_error"] is None:
         return [rounding.UNKNOWN, "", ""]
     factor, decimals = scale(figure, place["interval"])

@@ -37,7 +37,8 @@ folded away."""
 def exhibit(
     document: ByStratumResult, survey: Survey, state: str = "closed", closed: str = ""
 ) -> Exhibit:
-    """Returns the exhibit of a question of ``survey`` by one key of the survey's strata.
+    """Returns all that is shown of a question of ``survey`` by one key of the survey's strata,
+    such as "site".
 
     ``state`` is that of the survey, and ``closed`` the day on which it was closed, empty if that
     is not known.
@@ -144,7 +145,8 @@ def finding(document: ByStratumResult) -> str:
 
 
 def is_of_asked(document: ByStratumResult) -> bool:
-    """Returns whether the shares are those of people who were asked a question with ``show_if``."""
+    """Returns whether the shares are those of the people who were asked a follow-up question
+    (``show_if``)."""
     return any("of" in figure for figure in document["figures"])
 
 

@@ -41,7 +41,7 @@ TREND = (
 def exhibit(
     document: WavesResult, question: WaveQuestion, survey: Survey, closed: str = ""
 ) -> Exhibit:
-    """Returns the exhibit of a question over the waves of a panel.
+    """Returns all that is shown of a question over the waves of a panel.
 
     ``survey`` is the last wave, and ``closed`` the day on which it was closed, empty if that is
     not known.
@@ -159,7 +159,8 @@ def visible_change(document: WavesResult) -> str:
 
 
 def is_of_asked(question: WaveQuestion) -> bool:
-    """Returns whether the shares are those of people who were asked a question with ``show_if``."""
+    """Returns whether the shares are those of the people who were asked a follow-up question
+    (``show_if``)."""
     return any("of" in choice for choice in question["choices"])
 
 

@@ -178,10 +178,10 @@ class Collected:
     def together(
         self, question: str | None, strata: Stratum | None = None
     ) -> dict[str, FollowUpCounts]:
-        """Returns, for questions with ``show_if``, the joint counts of the question and of the
-        earlier one that decides who is asked it; by name.
+        """Returns, for each follow-up question (``show_if``), how often its reports came with
+        those to the earlier question that decides who is asked; by the name of the follow-up.
 
-        ``strata`` fixes a subgroup, and ``question`` chooses one question, None all. Questions
+        ``strata`` fixes a subgroup, and ``question`` chooses one follow-up, None all. Questions
         whose joint counts are not known are left out.
         """
         return joint_counts(self.survey, partial(self._reports_to, strata), question)
@@ -328,7 +328,7 @@ class Collected:
 
 
 def inside(reports: ReportSet, by: str, value: str) -> npt.NDArray[np.bool_]:
-    """Returns a mask (n,) of the reports whose key ``by`` has this value."""
+    """Returns a mask (n,) of the reports whose stratum key ``by`` has this value."""
     there: npt.NDArray[np.bool_] = np.array(reports.strata[by], object) == value
     return there
 

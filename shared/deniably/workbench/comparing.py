@@ -285,8 +285,8 @@ def side(
 def follow_up_counts(
     collected: Collected, question: str, strata: Stratum, weighed: Weighing | None
 ) -> dict[str, FollowUpCounts]:
-    """Returns the joint counts of a question with ``show_if`` and the one that decides who is
-    asked, under the question's name; empty for other questions.
+    """Returns {``question``: how often its reports came with those to the earlier question that
+    decides who is asked}; empty unless it is a follow-up question (``show_if``).
 
     ``strata`` fixes a subgroup, empty for everybody. With weights the counts are weighted.
     """

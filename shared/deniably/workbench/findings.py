@@ -168,8 +168,8 @@ def side_by_side(caption: str, parts: Mapping[str, Findings]) -> Findings:
 
 @dataclass(frozen=True, eq=False)
 class WeightedAmong:
-    """Weighted shares among those who were asked a question with ``show_if``, from the reports of
-    ``people`` respondents."""
+    """Weighted shares among those who were asked a follow-up question (``show_if``), from the
+    reports of ``people`` respondents."""
 
     people: int
     shown: AmongAskedResult
@@ -185,8 +185,8 @@ def of_weighted(
     """Returns weighted shares and means of one question as a table of findings.
 
     ``tables`` has the question's table under an empty name. If a person may give several answers
-    or numbers, it has a table for each, by name. ``among`` has the shares of those who were asked
-    a question with ``show_if``, by the values of the stratum key ``by``.
+    or numbers, it has a table for each, by name. For a follow-up question (``show_if``), ``among``
+    has the shares of those who were asked, by the values of the stratum key ``by``.
     """
     listed = list(rows(document))
     plain = {row.get("choice"): row for row in listed if row["figure"] == "share"}
@@ -345,7 +345,7 @@ def of_quantile(document: SurveyResult, quantile: QuantileResult, unit: str, n: 
 
 
 def of_whom(findings: Findings, question: Question, *, asked: bool) -> Findings:
-    """Returns the findings, preceded for a question with ``show_if`` by a note that says whose
+    """Returns the findings, preceded for a follow-up question (``show_if``) by a note on whose
     shares they are."""
     sentence = whose(question, asked=asked)
     return replace(findings, notes=[sentence, *findings.notes]) if sentence else findings

@@ -239,8 +239,8 @@ def columns_of(places: Layout) -> FileColumns:
 
 
 def columns_in(survey: Survey, names: Collection[str]) -> FileColumns:
-    """Returns the columns of a file whose columns have these ``names``; strata are among them if
-    the file has a column for each key."""
+    """Returns the columns of the reports to ``survey`` in a file that has columns of these
+    ``names``; strata are among them if the file has a column for each stratum key."""
     columns = columns_of(layout(survey, stratified=bool(survey.strata)))
     if {key.name for key in columns.strata} <= set(names):
         return columns
@@ -263,7 +263,8 @@ def note(places: Layout) -> str:
 
 
 def randomisation_note(places: Layout) -> str:
-    """Returns ``WARNING``, followed by the sentence on strata if the survey has any."""
+    """Returns the warning not to tabulate randomised columns, followed by a sentence on strata if
+    the survey has any."""
     return " ".join(filter(None, (WARNING, note(places))))
 
 

@@ -55,7 +55,7 @@ class Scripted:
     scores    the mean of the y-th of ``numbers``, from the 0th on
     line      start + step * mean(y); ``numbers`` are start, step and the least variance
     among     the share of 1 over that of everybody without a 1 in ``hidden``, another column:
-              among those who were asked a question with ``show_if``; ``numbers``: p, q
+              among those who were asked a follow-up (``show_if``); ``numbers``: p, q
     ========  =================================================================================
 
     The standard error of a share is that of ``estimate.standard_error``. That of a mean is the

@@ -98,7 +98,7 @@ class OneColumn:
 
     @property
     def asked(self) -> str:
-        """Returns the SQL condition that the column is not empty."""
+        """Returns the SQL condition that a row has a report: its column is not empty."""
         return f"c{self.place} is not null"
 
     @property
@@ -166,7 +166,8 @@ class EachChoice:
 
     @property
     def asked(self) -> str:
-        """Returns the SQL condition that the first choice's column is not empty."""
+        """Returns the SQL condition that a row has a report: the first choice's column is not
+        empty."""
         return f"c{self.places[0]} is not null"
 
     @property
@@ -255,7 +256,7 @@ class SomeColumns:
 
     @property
     def asked(self) -> str:
-        """Returns the SQL condition that some cell is filled."""
+        """Returns the SQL condition that a row has a report: some cell is filled."""
         return f"{self._filled} > 0"
 
     @property

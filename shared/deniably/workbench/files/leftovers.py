@@ -27,8 +27,8 @@ _NUMBERED = re.compile(rb'^(?:\{"row":)?\d+,')
 
 @dataclass(frozen=True)
 class Leftover:
-    """A ``file`` of an export with something that does not follow from its reports; ``what`` that
-    is."""
+    """A ``file`` of an export with something that does not follow from its reports, which ``what``
+    describes."""
 
     file: Path
     what: str

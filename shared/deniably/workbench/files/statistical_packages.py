@@ -80,8 +80,8 @@ def calls(p: Fraction, q: Fraction) -> list[Call]:
 
 
 def index_calls(own: Fraction, other: Fraction, k: int) -> list[Call]:
-    """Returns the calls for an index from 0 to k - 1, which is the true one with probability
-    ``own`` and each other one with ``other``."""
+    """Returns what RRreg and Deniably take for k-ary randomised response: an index from 0 to k - 1
+    that is the true one with probability ``own``, and each other one with ``other``."""
     return [
         Call("RRreg", f'model = "FR", p = rep({{}}, {k})', (other,)),
         Call("Deniably", f"Design.k_ary({k}, {{}})", (own,)),

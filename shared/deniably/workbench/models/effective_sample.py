@@ -50,7 +50,8 @@ class WeightedReports:
     """The reports to a ``question`` with weights: ``weighing`` has one for each row of the set.
 
     ``part`` names one of several numbers. A ``contrast`` in the methods says which figure is
-    meant: choices with their factors, such as {"yes": 1}, or None for the mean.
+    meant: choices with their factors, such as {"yes": 1}, or None for the mean. The effective
+    people of a figure are as many unweighted people as estimate it with the same variance.
     """
 
     reports: ReportRows
@@ -64,14 +65,14 @@ class WeightedReports:
         return int(self._answered[0].sum())
 
     def tally(self, contrast: Contrast) -> Tally:
-        """Returns the tally of the effective people for the figure of ``contrast``. Raises
-        NoFigure where the reports give no weighted mean."""
+        """Returns the tally of as many unweighted people as estimate the figure of ``contrast``
+        with the same variance. Raises NoFigure where the reports give no weighted mean."""
         scores, there = self._scores(contrast)
         return self.tally_for([scores], there)
 
     def estimates(self, confidence: float) -> dict[Key, FigureEstimate]:
-        """Estimates every share of a choice and every mean, each from the tally of its own
-        effective people."""
+        """Estimates every share of a choice and every mean, each from the tally of as many
+        unweighted people as estimate it with the same variance."""
         estimates = dict[Key, FigureEstimate]()
         for group in groups(self.question):
             if isinstance(group, SingleMean):
@@ -106,8 +107,8 @@ class WeightedReports:
         return self.question.names.index(choice)
 
     def every(self) -> Tally:
-        """Returns the tally of the effective people for that figure of the question that has the
-        fewest."""
+        """Returns the tally of as many unweighted people as estimate every figure of the question
+        with at least the same variance."""
         law = self.question.mechanism.law
         if not isinstance(self.question, OfChoices) or not isinstance(law, Supporting):
             return self.tally(None)
@@ -122,10 +123,11 @@ class WeightedReports:
         return Tally(least.n, counts)
 
     def up_to(self) -> Tally:
-        """Returns the tally of a number for the share up to a bucket that has the fewest effective
-        people.
+        """Returns the tally of as many unweighted people as estimate the share up to every bucket
+        of a number with at least the same variance.
 
-        By Kish's effective sample size, where the reports do not determine these shares.
+        Where the reports do not determine these shares, the number of people is Kish's effective
+        sample size.
         """
         asked, cells = self._answered
         weighing, own = self.weighing.among(asked), cells[asked]
@@ -153,8 +155,8 @@ class WeightedReports:
         return sqrt(max(float(tally.variance(values)), 0.0))
 
     def tally_for(self, figures: Sequence[Floats], there: AskedMask | None = None) -> Tally:
-        """Returns the tally of the effective people for that one of some ``figures`` that has the
-        fewest.
+        """Returns the tally of as many unweighted people as estimate each of these ``figures``
+        with at least the same variance.
 
         ``figures`` are scores (n,) of those people whom ``there`` marks; None marks all who were
         asked.

@@ -198,8 +198,8 @@ def check_separation(point: Floats) -> None:
 
 def are_determined(covariance: Floats) -> Floats:
     """Returns the ``covariance`` of standardised coefficients unchanged. Raises NoEstimate where a
-    standard error is above 1,000: the likelihood is flat, and the estimate only where the steps
-    ended."""
+    standard error is above 1,000: the likelihood is flat there, and the estimate merely where the
+    iterations stopped."""
     if not (np.diag(covariance) < _VAGUE**2).all():
         raise NoEstimate(SEPARATED)
     return covariance

@@ -1,5 +1,5 @@
-"""Counts weighted reports to a question with ``show_if``, for the shares among those who were
-asked."""
+"""Counts weighted reports to a follow-up question (``show_if``), for the shares among those who
+were asked."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ _BLOCK = 10_000
 def counts_of(
     follow_up: FollowUp, reports: ReportRows, weighing: Weighing, *, alone: bool = False
 ) -> FollowUpCounts:
-    """Returns the weighted joint counts of a question with ``show_if`` and of the earlier one that
-    decides who is asked; with ``alone``, the counts of the question only."""
+    """Returns how often reports to a follow-up question (``show_if``) came with those to the
+    earlier question that decides who is asked, weighted; with ``alone``, the counts of the
+    follow-up only."""
     alone = alone or not follow_up.tells_who_is_asked
     names = [follow_up.question.name]
     names = [names[0] if alone else follow_up.decides.name, *names]

@@ -113,8 +113,8 @@ class OutcomeModel(Protocol):
 
     @property
     def slopes(self) -> int:
-        """Returns how many of the coefficients, from the first on, can diverge because answers are
-        separated."""
+        """Returns how many of the coefficients, from the first on, can diverge because columns
+        separate the answers."""
         ...
 
     def seen(self, b: Floats, people: JointRows) -> Seen:

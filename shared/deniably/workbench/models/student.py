@@ -45,9 +45,9 @@ class Inversion:
     """The score test of a coefficient b = ``estimate`` + d, with all other coefficients profiled
     out.
 
-    The score at b is ``residual`` - d ``slope`` summed over people. The residuals sum to 0 and the
-    slopes to ``slope``; their sums of squares and products are ``residuals``, ``products`` and
-    ``slopes``. The score over its standard error is a t with ``degrees`` of freedom.
+    A person's part of the score at b is r - d s. Summed over people, r gives 0 and s ``slope``.
+    ``residuals`` is the sum of r^2, ``products`` that of r s and ``slopes`` that of s^2. The score
+    over its standard error is a t with ``degrees`` of freedom.
     """
 
     estimate: float
