@@ -1,5 +1,6 @@
-"""Whatever a reader may be shown of closed reports, before any page, file or notebook.
+"""Makes exhibits: all that a reader may be shown of a survey's results, whatever page, file or
+notebook shows it.
 
-Each module with the name of a kind makes the exhibit of a document; pages, CSV, figures for papers
-and notebooks take it from there.
+Each module ``*_exhibit`` turns one type of result document into an ``Exhibit``. Pages, CSV files,
+figures for papers and notebooks are then made from that exhibit alone.
 """

@@ -1,4 +1,4 @@
-"""A card for each question of a result: its exhibit, and its line in the glance over all."""
+"""Makes a card for each question of a result: its exhibit, and its line in the overview of all."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from deniably.results.drawing.row import Row
 
 @dataclass(frozen=True)
 class Card:
-    """One question of the page of results: its exhibit, and its ``line`` in the glance.
+    """One question on the page of results: its exhibit, and its ``line`` in the overview on top.
 
-    ``own`` is the line's own axis, or None for that of shares. ``half`` is half the widest interval
-    of the shares, None without shares.
+    ``own`` is the line's axis for a mean; None for a share, as all shares have one axis. ``half``
+    is half the width of the widest interval among the question's shares; None without shares.
     """
 
     exhibit: Exhibit
@@ -37,17 +37,17 @@ class Card:
 
     @property
     def question(self) -> QuestionResult:
-        """The figures of the question."""
+        """Returns the figures of the question."""
         return cast(QuestionResult, self.exhibit.document)
 
     @property
     def flagged(self) -> bool:
-        """Whether there are signs of fake reports."""
+        """Returns whether the question has signs of fake reports."""
         return bool(self.question.flags)
 
 
 def cards(result: SurveyResult) -> list[Card]:
-    """The cards of all questions."""
+    """Returns the card of each question, in the order of the result."""
     return [_card(result, question) for question in result.questions]
 
 
@@ -64,10 +64,10 @@ def glance(
     about: str = "One line a question",
     heading: str = "Question",
 ) -> list[Html]:
-    """Returns the overview at the top of the page, one line a card: shares on one axis, each mean
-    on its own.
+    """Returns the overview at the top of the page as tables with one line per card: one table of
+    shares on a common axis, and one of means, each on an axis of its own.
 
-    ``about`` and ``heading``, what a line is of, are for screen readers.
+    ``about`` (the caption) and ``heading`` (of the labels) are for screen readers.
     """
     heads = heads_at(confidence)
     of_shares = [card.line for card in all_cards if card.own is None]
@@ -85,11 +85,13 @@ def glance(
 
 @dataclass(frozen=True)
 class Precision:
-    """How precise the shares of a result are: half-widths of intervals, as text in points.
+    """How precise the shares of a result are: half-widths of intervals, as text in percentage
+    points.
 
-    ``typical`` is the median over the questions of their widest, ``best`` and ``worst`` are the
-    smallest and the largest of these, ``of_worst`` the question of the latter. ``below`` says
-    whether an answer's share reads as being below a number.
+    Each question counts with its widest interval. ``typical`` is the median over the questions,
+    ``best`` and ``worst`` are the smallest and the largest, and ``of_worst`` is the label of that
+    last question. ``grade`` is a word for ``typical``. ``four_times`` is the number of respondents
+    that would halve the widths. ``below`` says whether any share reads "below" a number.
     """
 
     grade: str
@@ -107,14 +109,15 @@ _GRADES = (
     (10, "rough"),
     (15, "coarse"),
 )
-"""The most points that a word still fits."""
+"""The largest half-width, in points, that a word still fits."""
 
 
 def precision(result: SurveyResult, all_cards: Sequence[Card]) -> Precision | None:
-    """Returns the precision of all shares of the page; None where it has none."""
+    """Returns the precision of all shares of the page; None where there are no shares."""
     halves = sorted((card.half, card.line.label) for card in all_cards if card.half is not None)
     if not halves:
         return None
+    # The lower median, so that "typical" is a width that some question really has.
     typical = halves[(len(halves) - 1) // 2][0]
     return Precision(
         grade=_grade(rounding.half_points(typical)),
@@ -122,7 +125,7 @@ def precision(result: SurveyResult, all_cards: Sequence[Card]) -> Precision | No
         best=rounding.half(halves[0][0]),
         worst=rounding.half(halves[-1][0]),
         of_worst=halves[-1][1],
-        four_times=4 * result.n,
+        four_times=4 * result.n,  # widths fall with the square root of n
         below=any(_reads_below(card.question) for card in all_cards),
     )
 

@@ -1,7 +1,7 @@
-"""A comparison of figures of one question, with all that a reader may be shown of it.
+"""Describes one way to compare figures of a question, with all that a reader may be shown of it.
 
-Pages, JSON, CSV, figures for papers and tables in notebooks are made from this alone: the server's
-views by ``api.comparisons.kind_of``, a notebook's table by ``Study.compare``.
+The server makes pages, JSON, CSV and figures for papers of it, and ``Study.compare`` a notebook's
+table. A new comparison therefore needs no code there.
 """
 
 from __future__ import annotations
@@ -19,25 +19,26 @@ _Document = TypeVar("_Document")
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison(Generic[_Document]):
-    """What is compared, how, and what is shown of it."""
+    """A way to compare figures of one question, such as the ratio of two shares."""
 
     name: str
-    """The last part of its addresses, such as "ratio"."""
+    """The last part of the comparison's web addresses, such as "ratio"."""
     called: str
-    """What the reference of the API calls it, such as "The ratio of two shares"."""
+    """The title in the API reference, such as "The ratio of two shares"."""
     asks: Mapping[str, str]
-    """The parameters that it needs besides the question, with what they are."""
+    """The parameters that are needed besides the question, each with its description."""
     document: type[_Document]
-    """The type of its document, for the schema of its JSON."""
+    """The type of the result document, which gives the schema of the JSON."""
     compute: Callable[[Side, Mapping[str, str], float], _Document]
-    """The document of a question's reports, of these parameters, at a confidence.
-
-    Raises Incomparable with the reason."""
+    """Returns the result document, given the question's reports, the parameters and the
+    confidence. Raises Incomparable, which says why, where the reports allow no comparison."""
     exhibit: Callable[[_Document, Survey, str, str], Exhibit]
-    """What is shown of it: of the survey, its state, and the day on which it was closed."""
+    """Returns the exhibit of a document, given the survey, its state, and the day on which it was
+    closed."""
 
     def missing(self, arguments: Mapping[str, Any]) -> str:
-        """Returns the sentence that asks for a parameter that is not given; empty if all are."""
+        """Returns a sentence that asks for the first parameter that ``arguments`` lacks; empty if
+        none is missing."""
         for name, about in self.asks.items():
             if name not in arguments:
                 return f"“{name}” is missing: {about}"

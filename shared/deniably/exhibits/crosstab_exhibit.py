@@ -1,5 +1,5 @@
-"""The exhibit of a cross-table: strips where a question has two answers, and a heat table of all
-pairs."""
+"""Makes the exhibit of a cross-table: a heat table of all pairs of answers, and strips of shares
+where a question has two answers."""
 
 from __future__ import annotations
 
@@ -31,10 +31,11 @@ from deniably.survey.readable import short_label
 from deniably.survey.survey import Survey
 
 Of = Literal["rows", "columns", "all"]
-"""What the percentages are of."""
+"""What the percentages are of: each row, each column, or everybody."""
 ABOUT: dict[Of, str] = {"rows": "of each row", "columns": "of each column", "all": "of everybody"}
 COARSE = 0.15
-"""Half the width of a typical interval beyond which pairs are folded away, if nothing is shown."""
+"""If half the median interval of the cells is wider than this, and the test shows no dependence,
+the heat table is folded away."""
 _MOST_NAMED = 4
 
 
@@ -46,8 +47,9 @@ CROSSTAB = (
 
 @dataclass(frozen=True)
 class CrosstabStrips:
-    """The share of one answer within each answer to the other question: the marks, and a finding
-    (empty if nothing is shown to go together)."""
+    """The share of one answer within each answer to the other question: drawn as ``marks``, and
+    the most telling shares as a sentence (``finding``; empty unless the test of independence
+    rejects)."""
 
     marks: Strips
     finding: str
@@ -56,8 +58,11 @@ class CrosstabStrips:
 def exhibit(
     document: CrosstabResult, survey: Survey, of: Of | None = None, closed: str = ""
 ) -> Exhibit:
-    """A cross-table of ``survey``, which was closed on the day ``closed``, with percentages ``of``
-    rows, columns or everybody, by default as ``usual`` has them."""
+    """Returns all that is shown of a cross-table of ``survey``, which was closed on the day
+    ``closed``.
+
+    ``of`` is what the percentages are of; None takes what ``usual`` chooses.
+    """
     of = of or usual(document)
     level, shares = level_text(document["confidence"]), f"Percentages {ABOUT[of]}"
     questions = [survey.question(name) for name in document["question_names"]]
@@ -66,6 +71,7 @@ def exhibit(
     unheard = silence(silent(document, of))
     strips_ = strips(document, of)
     coarse = half_width(document, of) > COARSE
+    # A coarse table is shown only if its test found something; otherwise it invites reading noise.
     folded = coarse and document["independence"] >= RISK
 
     def product() -> str:
@@ -120,27 +126,34 @@ def file_name(document: CrosstabResult) -> str:
 
 
 def records(document: CrosstabResult) -> Records:
-    """The exact numbers of a cross-table."""
+    """Returns the exact numbers of a cross-table, one row per figure."""
     return Records(COLUMNS, lambda: crosstab_rows(document))
 
 
 def usual(document: CrosstabResult) -> Of:
-    """The percentages that a page shows first: those that can be drawn as strips."""
+    """Returns what a page's percentages are of at first: whatever can be drawn as strips, else the
+    rows."""
     return "columns" if len(document["rows"]) == 2 < len(document["columns"]) else "rows"
 
 
 def half_width(document: CrosstabResult, of: Of) -> float:
-    """Half the width of a typical interval of these percentages (the median)."""
+    """Returns half the median width of the intervals of these percentages, as a share from 0 to
+    1."""
     intervals = [_share(cell, of)[1] for line in document["cells"] for cell in line]
     return median(high - low for low, high in intervals) / 2
 
 
 def strips(document: CrosstabResult, of: Of) -> CrosstabStrips | None:
-    """Strips of the first of two answers, within rows or columns; None where there are not two."""
+    """Returns a strip for each row, or each column if ``of`` is "columns": among those people, the
+    share of the first of the two answers to the other question.
+
+    Returns None for percentages of everybody, and unless that other question has two answers.
+    """
     if of == "all":
         return None
     lines, answers = document["rows"], document["columns"]
     outer, inner = document["questions"]
+    # Strips show the share of answers[0] in each line; by columns the two questions change roles.
     if of == "columns":
         lines, answers, outer, inner = answers, lines, inner, outer
     if len(answers) != 2:
@@ -157,7 +170,7 @@ def strips(document: CrosstabResult, of: Of) -> CrosstabStrips | None:
 
 
 def pairs(document: CrosstabResult, of: Of) -> list[Row]:
-    """A row for each pair of answers, where a heat table has no room."""
+    """Returns a row for each pair of answers, for a figure that has no room for a heat table."""
     return [
         share_row(", ".join(cell.names), cell.estimate, cell.interval)
         if of == "all"
@@ -168,7 +181,8 @@ def pairs(document: CrosstabResult, of: Of) -> list[Row]:
 
 
 def silent(document: CrosstabResult, of: Of) -> list[str]:
-    """The rows or columns with too few people to say anything about them."""
+    """Returns the labels of the rows or columns in which too few people are to estimate any
+    share."""
     if of == "all":
         return []
     labels = document["columns"] if of == "columns" else document["rows"]
@@ -180,19 +194,23 @@ def silent(document: CrosstabResult, of: Of) -> list[str]:
 
 
 def silence(labels: Sequence[str]) -> str:
-    """Says of whom nothing can be said; empty if there is nobody."""
+    """Returns a sentence that says for which answers nothing can be said; empty without
+    ``labels``."""
     if not labels:
         return ""
     return f"Too few to say anything about those who answered {quoted(list(labels))}."
 
 
 def together(document: CrosstabResult, of: Of, titles: tuple[str, str]) -> Heat:
-    """The heat table of all pairs.
+    """Returns the heat table of all pairs of answers.
 
-    ``titles`` are short names of the questions. Margins are shares of everybody; a margin that
-    would be 100 % everywhere is left out. In a hatched cell there may be nobody, or too few to say.
+    ``titles`` are short names of the two questions. Margins are shares of everybody; a margin that
+    would be 100 % everywhere is left out. A hatched cell cannot be told from an empty one, or its
+    row or column has too few people.
     """
     shares = [[_share(cell, of) for cell in line] for line in document["cells"]]
+    # Shades are relative to the largest share that is known, so that a table of small shares has
+    # contrast.
     largest = max(
         (share[0] for line in shares for share in line if share[0] is not None), default=1.0
     )
@@ -215,7 +233,8 @@ HEADS = (
 
 
 def numbers(document: CrosstabResult) -> list[list[str]]:
-    """A line for each pair: its labels, then its figures in per cent, as ``HEADS`` names them."""
+    """Returns a line of texts for each pair of answers: its labels, then its figures in per cent
+    under the headings ``HEADS``."""
     return [
         [
             ", ".join(cell.names),
@@ -317,7 +336,7 @@ def _method(document: CrosstabResult) -> list[str]:
 def _printed(
     document: CrosstabResult, of: Of, titles: tuple[str, str]
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """The headings and the lines of a terminal's table."""
+    """Returns the headings and the lines of a terminal's table."""
     interval = f"{level_text(document['confidence'])} interval"
     within = "columns" if of == "columns" else "rows"
     heads = (*titles, "of everybody", interval, f"of its {within[:-1]}", interval)
@@ -337,7 +356,7 @@ _Share = tuple[float | None, Sequence[float]]
 
 
 def _lines(document: CrosstabResult, of: Of) -> list[list[WithinResult]]:
-    """The shares within each row, or within each column."""
+    """Returns the shares within each row, or within each column, as one list for each."""
     if of == "rows":
         return [[cell.of_row for cell in line] for line in document["cells"]]
     return [[cell.of_column for cell in line] for line in zip(*document["cells"], strict=True)]
@@ -352,13 +371,14 @@ def _row(label: str, share: WithinResult) -> Row:
 
 
 def _untold(reading: Reading) -> Reading:
-    """Too few to say: also where the interval is narrower than that, but nobody seems to be in the
-    row."""
+    """Says "too few to say". Also for a row whose interval is short enough, but which nobody seems
+    to be in."""
     return replace(reading, value=rounding.UNKNOWN, state="unknown")
 
 
 def _finding(answer: str, rows: Sequence[Row]) -> str:
-    """Names the shares; of many, the least and the largest."""
+    """Returns a sentence that names the shares; of more than ``_MOST_NAMED``, the smallest and the
+    largest."""
     known = [row for row in rows if row.reading.state == "known"] or [
         row for row in rows if row.drawn
     ]

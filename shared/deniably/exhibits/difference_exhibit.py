@@ -1,4 +1,5 @@
-"""The exhibit of differences between answers: which differ, by how much, and which may not."""
+"""Makes the exhibit of the differences between answers: which differ, by how much, and which may
+not."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from deniably.survey.readable import short_label
 from deniably.survey.strata import stratum_text
 from deniably.survey.survey import Survey
 
-_MOST_NAMED = 3
+_MOST_NAMED = 3  # pairs of answers that a sentence lists
 COLUMNS = (
     "survey", "strata", "question", "other_survey", "n", "first", "first_label", "second",
     "second_label", "estimate", "low", "high", "confidence", "standard_error", "p_value",
@@ -29,6 +30,7 @@ COLUMNS = (
 )  # fmt: skip
 """The columns of the CSV of differences."""
 HEADS = ("Points", *tested_difference.HEADS)
+"""The headings of ``numbers`` after the label."""
 
 
 DIFFERENCE = (
@@ -40,8 +42,11 @@ DIFFERENCE = (
 def exhibit(
     document: DifferencesResult, survey: Survey, state: str = "closed", closed: str = ""
 ) -> Exhibit:
-    """The differences of a question of ``survey``, which is in this state, since the day
-    ``closed``."""
+    """Returns all that is shown of the differences in one question of ``survey``.
+
+    ``state`` is that of the survey, and ``closed`` the day on which it was closed, empty if that
+    is not known.
+    """
     question = survey.question(document["question_name"])
     other, level, count = (
         document["other"],
@@ -56,6 +61,7 @@ def exhibit(
         else "Difference between the shares of two answers, in percentage points"
     )
     whom = of_whom(question, asked=True) if other else of_pairs(question)
+    # A dict, as several differences often share a note, and each is shown once, in order.
     notes = dict.fromkeys(stated(*(difference["note"] for difference in document["differences"])))
     heading = f"What differs from {other}?" if other else "Which answers differ?"
     return Exhibit(
@@ -120,20 +126,21 @@ def file_name(document: DifferencesResult) -> str:
 
 
 def records(document: DifferencesResult) -> Records:
-    """The exact numbers of the differences."""
+    """Returns the exact numbers of the differences, one row per difference."""
     return Records(COLUMNS, lambda: difference_rows(document))
 
 
 def rows(document: DifferencesResult) -> list[Row]:
-    """The largest difference first, each of the larger share over the smaller. Grey with an open
-    dot: not shown to differ."""
+    """Returns the drawn rows, the largest difference first, each of the larger share over the
+    smaller. Rows that are not shown to differ are grey with an open dot."""
     return [
         tested_difference.row(_label(difference), difference) for difference in _by_size(document)
     ]
 
 
 def statement(document: DifferencesResult) -> str:
-    """How many differ, and which of the others cannot be told apart."""
+    """Returns a sentence that counts the differences that are shown, and names the pairs that
+    cannot be told apart."""
     differences = document["differences"]
     apart = [difference for difference in differences if tested_difference.differs(difference)]
     what = "answers" if document["other"] else "pairs of answers"
@@ -162,7 +169,8 @@ def statement(document: DifferencesResult) -> str:
 
 
 def family(document: DifferencesResult) -> str:
-    """How the tests were adjusted for being many, and which would differ alone; empty for one."""
+    """Returns sentences on how the tests were adjusted for being several, and which pairs would
+    differ if tested alone; empty for a single test."""
     differences = document["differences"]
     if len(differences) == 1:
         return ""
@@ -190,9 +198,11 @@ def _leaves_out_0(difference: AdjustedResult) -> bool:
 
 
 def finding(document: DifferencesResult, *, of_some: bool = False) -> str:
-    """Says which answer leads, if the differences show it; empty for two surveys.
+    """Returns a sentence on which answer leads, as far as the tests show it; empty for two
+    surveys.
 
-    Of a question that was asked ``of_some`` people, "not applicable" is no answer that leads.
+    With ``of_some``, only some people were asked the question, and "not applicable" is no answer
+    that can lead.
     """
     if document["other"]:
         return ""
@@ -208,6 +218,8 @@ def finding(document: DifferencesResult, *, of_some: bool = False) -> str:
         if tested_difference.differs(difference):
             below.setdefault(larger, set()).add(smaller)
     beaten = set[str]().union(*below.values())
+    # An answer leads if no other is shown to be above it. The leaders are clearly in front only if
+    # each of them is shown to be above all the others; tests of pairs need not be transitive.
     leaders = [label for label in labels if label not in beaten]
     behind = set(labels) - set(leaders)
     if not leaders or not behind or any(below.get(label, set()) < behind for label in leaders):
@@ -218,7 +230,8 @@ def finding(document: DifferencesResult, *, of_some: bool = False) -> str:
 
 
 def numbers(document: DifferencesResult) -> list[list[str]]:
-    """A line for each difference: what, then its figures as ``HEADS`` names them."""
+    """Returns a line of texts for each difference: its label, then its figures under the headings
+    ``HEADS``."""
     return [
         [_label(difference), *tested_difference.numbers(difference)]
         for difference in _by_size(document)
@@ -226,8 +239,9 @@ def numbers(document: DifferencesResult) -> list[list[str]]:
 
 
 def difference_rows(document: DifferencesResult) -> Iterator[ResultRow]:
-    """A line of the CSV for each difference, in the order of the document."""
+    """Yields a row of the CSV for each difference, in the order of the document."""
     for difference in document["differences"]:
+        # Against another survey a difference is of one answer: the second is then empty.
         names, labels = ([*difference[key], ""][:2] for key in ("names", "labels"))
         low, high = difference["interval"]
         yield {
@@ -256,7 +270,7 @@ def difference_rows(document: DifferencesResult) -> Iterator[ResultRow]:
 
 
 def forest(document: DifferencesResult) -> Strips:
-    """The differences on one axis with nought."""
+    """Returns the differences as strips on one axis that includes 0."""
     drawn, level = rows(document), level_text(document["confidence"])
     return Strips(
         drawn, axes.of_differences(drawn), about=f"Differences: {document['question']}",
@@ -266,7 +280,7 @@ def forest(document: DifferencesResult) -> Strips:
 
 
 def _by_size(document: DifferencesResult) -> list[AdjustedResult]:
-    """The largest first; of two answers, each as the larger over the smaller."""
+    """Returns the largest first; of two answers, each as the larger over the smaller."""
     turned = (
         document["differences"]
         if document["other"]

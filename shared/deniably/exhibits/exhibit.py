@@ -1,4 +1,4 @@
-"""The noun: what is shown of one thing that was asked of the reports."""
+"""Defines the exhibit: all that is shown of one result, such as the differences of a question."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from deniably.results.rows import ResultRow
 
 @dataclass(frozen=True)
 class Records:
-    """The exact numbers, a row a figure, in the order of the document, for CSV and frames.
+    """The exact numbers of a document, one row per figure in the document's order, for CSV files
+    and data frames.
 
-    ``rows`` makes them anew for each reader, so that a long table is never held twice.
+    Each call of ``rows`` makes the rows again, so that a long table is never kept in memory.
     """
 
     columns: tuple[str, ...]
@@ -28,8 +29,12 @@ class Records:
 
 @dataclass(frozen=True)
 class Printed:
-    """A table of texts for people, whose first ``texts`` columns are words. ``about`` says what it
-    is to a screen reader, and ``note`` is a sentence below it."""
+    """A table of texts for people: column headings ``heads``, and the cells of each line in
+    ``lines``.
+
+    The first ``texts`` columns hold words, the others figures. ``about`` names the table for
+    screen readers, and ``note`` is a sentence below the table.
+    """
 
     about: str
     heads: Sequence[str]
@@ -40,11 +45,13 @@ class Printed:
 
 @dataclass(frozen=True)
 class Picture:
-    """Marks with what stands around them on a page: ``heading`` and ``finding`` above, ``notes``
-    below.
+    """A chart or table (``marks``) and the texts around it on a page: ``heading`` and ``finding``
+    above, ``notes`` below.
 
-    ``summary`` folds the marks away below these words, and ``unseen`` completes these for screen
-    readers. ``region`` says to these what scrolls sideways. ``apart`` begins a new card.
+    With a ``summary``, a page folds the marks away below that text; ``unseen`` completes the
+    summary for screen readers. With a ``region``, the marks scroll sideways and screen readers
+    call them by that name; a ``wide`` table may be wider than the screen. ``apart`` starts a new
+    card.
     """
 
     marks: Marks
@@ -58,107 +65,110 @@ class Picture:
     apart: bool = False
 
     def html(self) -> Html:
-        """The marks for a page or a notebook, in a region of their own if they scroll."""
+        """Returns the marks for a page or a notebook, inside a scrolling region if ``region`` is
+        given."""
         drawn = self.marks.html()
         return strip.scrolling(self.region, drawn, wide=self.wide) if self.region else drawn
 
 
 @dataclass(frozen=True, kw_only=True)
 class Exhibit:
-    """What is shown of a ``document``, in words, pictures, tables and exact numbers.
+    """All that is shown of one result ``document``: words, pictures, tables and exact numbers.
 
-    What takes long to make is a function without arguments, which is called where it is needed.
+    Fields that are slow to compute are functions without arguments; a renderer calls those it
+    needs.
     """
 
     document: Any
     file: str
-    """What its files are called, without an ending."""
+    """The name of the exhibit's files, without an ending."""
     heading: str
-    """That of its page."""
+    """The heading of the exhibit's page."""
     about: str
-    """What a sentence calls it, such as "the differences in “Stolen?”"."""
+    """What a sentence calls the exhibit, such as "the differences in “Stolen?”"."""
     source: ResultsSource
     protections: Sequence[Protection]
-    """Of each question that was asked."""
+    """The protection of each question that the exhibit uses: method, epsilon and delta."""
     confidence: float
 
     finding: str
-    """One sentence that says no more than its test."""
+    """One sentence that claims no more than the statistical test supports."""
     precision: str = ""
-    """How sure it is, on the same line of a page."""
+    """How precise the finding is; a page shows it on the same line."""
     family: str = ""
-    """How tests were adjusted for being several, or of whom nothing can be said."""
-    # Made at once, they took a CSV of 900 cells from 26 to 43 ms to 75 to 91.
+    """How p-values were adjusted for several tests, or about whom nothing can be said."""
+    # Lazy: drawn for every reader, they slowed a CSV of 900 cells from 26 to 43 ms to 75 to 91.
     pictures: Callable[[], Sequence[Picture]]
     records: Records
     numbers: Callable[[], Sequence[Printed]] = tuple
-    """The tables that a page folds away, with a digit more than the pictures."""
+    """The tables that a page folds away, with one digit more than the pictures show."""
     method: Callable[[], Sequence[str]] = tuple
-    """The paragraphs below these tables."""
+    """The paragraphs below the folded tables."""
     estimator: str
-    """How it was estimated, with its source."""
+    """How the figures were estimated, with the source in the literature."""
 
     # A page.
     anchor: str = ""
-    """Its place on a page of several exhibits."""
+    """The fragment of the page's address that leads to it, on a page of several exhibits."""
     label: str = ""
-    """The question of its card; without one, the pictures have headings of their own."""
+    """The question above the card; where it is empty, the pictures have headings instead."""
     whom: str = ""
-    """Whose answers these are, where not everybody's."""
+    """Whose answers these are, unless they are everybody's."""
     claim: str = ""
     """A sentence above the pictures."""
     notes: Callable[[], Sequence[str]] = tuple
-    """Sentences below them."""
+    """The sentences below the pictures."""
 
     # A notebook and a terminal.
     caption: str
     lines: Callable[[], Printed]
     remarks: Sequence[str] = ()
-    """Notes of the table, besides the finding and the family of tests."""
+    """Notes below the table, besides the finding and ``family``."""
 
     # A figure for a paper.
     title: str
     lede: str
-    """What the numbers are, of how many people."""
+    """The subtitle: what the numbers are, and from how many people."""
     figure: Callable[[], Sequence[PaperPart]] | None = None
-    """The parts, where they are not those of a page."""
+    """The parts of the figure; None if they are the page's pictures."""
     rows: str = "answers"
-    """What its rows are, of which a figure leaves some out."""
+    """What the rows are, for the note that a figure shows only some of them."""
     opening: Sequence[str] = ()
-    """Notes before those about the rows that are left out, such as the finding."""
+    """Notes before the one on rows that are left out, such as the finding."""
     legend: Sequence[str] = ()
-    """Notes after them: what the marks mean, and what intervals are of."""
+    """Notes after that one: what the marks mean, and what the intervals are for."""
     effect: str = ""
-    """What follows the note on privacy."""
+    """Sentences that follow the note on privacy; they begin with a space."""
     origin: str = ""
-    """What is said of the source in place of its own note."""
+    """The note on the data source; where it is empty, that of ``source``."""
     asks: Sequence[str]
-    """The questions as they were asked."""
+    """The wording of each question."""
     who: str = ""
-    """Who answered, where that is more than the people of the source."""
+    """Who answered, such as "In 3 waves, 10, 12 and 9 people"; where it is empty, the people of
+    ``source``."""
     per: str = "a person"
-    """What the whole epsilon is of."""
+    """The unit that the total epsilon is stated for."""
     words: str
-    """How the paragraph for the text of a paper goes on after what protects the answers."""
+    """How the paragraph for a paper's text goes on after what protects the answers."""
 
     @property
     def unfolded(self) -> list[Picture]:
-        """The pictures that a page shows at once."""
+        """Returns the pictures that a page shows at once."""
         return [picture for picture in self.pictures() if not picture.summary]
 
     @property
     def folded(self) -> list[Picture]:
-        """The pictures that a page folds away."""
+        """Returns the pictures that a page folds away."""
         return [picture for picture in self.pictures() if picture.summary]
 
     @cached_property
     def parts(self) -> Sequence[PaperPart]:
-        """The parts of its figure for a paper."""
+        """Returns the parts of the figure for a paper."""
         if self.figure is not None:
             return self.figure()
         return [picture.marks for picture in self.pictures()]
 
 
 def stated(*sentences: str | None) -> tuple[str, ...]:
-    """The sentences that are not empty."""
+    """Returns those sentences that are neither None nor empty."""
     return tuple(sentence for sentence in sentences if sentence)

@@ -1,4 +1,4 @@
-"""One finding of a survey, for lists of surveys: that of the first card of its results."""
+"""Makes the one finding of a survey that lists of surveys show: that of its first question."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from deniably.survey.survey import Survey
 
 
 def finding(survey: Survey, tallies: Mapping[str, Tally], *, address: str) -> Card:
-    """The card of the first question, with a line about the whole survey.
+    """Returns the card of the first question, with its line changed to stand for the whole survey.
 
-    The line's label is the survey's title and leads to ``address``; its note names question and
-    answer, and counts the people.
+    The line's label is the survey's title and links to ``address``. Its note names the first
+    question and the answer that the line shows, and counts the people. ``tallies`` has the tally
+    of each question by name.
     """
     first = survey.questions[0].name
     (card,) = cards(result(survey, "", tallies, only=first))

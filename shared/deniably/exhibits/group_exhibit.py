@@ -1,4 +1,4 @@
-"""The exhibit of the groups of people on a map."""
+"""Makes the exhibit of the groups of people that k-means finds on a map."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ COLUMNS = (
     "survey", "strata", "question", "n", "group", "first", "second", "centre_error", "share",
     "share_error",
 )  # fmt: skip
-"""The columns of the CSV of groups; ``first`` and ``second`` are the middle on the two sides."""
+"""The columns of the CSV of groups; ``first`` and ``second`` are the two coordinates of a group's
+centre."""
 K_MEANS = (
     "Groups of the areas of the map by k-means, weighted with their shares; errors by repetitions"
     " of the survey in simulation."
@@ -35,8 +36,11 @@ K_MEANS = (
 def exhibit(
     document: GroupsResult, shown: PointResult, survey: Survey, state: str, closed: str = ""
 ) -> Exhibit:
-    """The groups on the map of a question of ``survey``, which is in this state, since the day
-    ``closed``; ``shown`` is the map's own result."""
+    """Returns all that is shown of the groups on the map of one question of ``survey``.
+
+    ``document`` has the groups and ``shown`` the map's own result. ``state`` is that of the
+    survey, and ``closed`` the day on which it was closed, empty if that is not known.
+    """
     question, number = survey.question(document["question"]), len(document["groups"])
     assert isinstance(question, Point)
     centres = [on_square(question, group) for group in document["groups"]]
@@ -99,7 +103,7 @@ def file_name(document: GroupsResult) -> str:
 
 
 def records(document: GroupsResult) -> Records:
-    """The exact numbers of the groups."""
+    """Returns the exact numbers of the groups, one row per group."""
     return Records(COLUMNS, lambda: _rows(document))
 
 
@@ -107,9 +111,10 @@ def records(document: GroupsResult) -> Records:
 
 
 def _lines(document: GroupsResult, unit: str = "") -> Iterator[list[str]]:
-    """A line a group; ``unit`` stands behind the error of its share."""
+    """Yields a line per group; ``unit`` follows the error of its share."""
     for index, group in enumerate(document["groups"]):
         error = group["centre_error"]
+        # A centre has no interval: its standard error decides how many digits are printed.
         places = rounding.places((-error, error))
         yield [
             group_letter(index),

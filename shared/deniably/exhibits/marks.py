@@ -1,4 +1,4 @@
-"""What is drawn, without a canvas: each kind of marks draws itself on a page and on paper."""
+"""Defines charts and tables that can be drawn both on a page and in a figure for a paper."""
 
 from __future__ import annotations
 
@@ -18,22 +18,25 @@ from deniably.results.drawing.row import Row
 from deniably.results.drawing.trend import trend
 
 _SMALL = 170
-"""The height in pixels of a picture that stands beside others."""
+"""The height in pixels of a picture that has others beside it."""
 
 
 class Marks(PaperPart, Protocol):
-    """Marks that both canvases draw."""
+    """A chart or table with two renderings: HTML for a page, and a part of a figure for a paper."""
 
     def html(self) -> Html:
-        """The picture for a page or a notebook."""
+        """Returns the chart or table for a page or a notebook."""
         ...
 
 
 @dataclass(frozen=True)
 class Strips(PaperStrips):
-    """Rows on one axis. ``about`` and ``heading``, that of the labels, are for screen readers;
-    ``titled`` shows ``about`` to all. ``heads`` stand above the two columns of figures, and
-    ``above`` is drawn over the axis."""
+    """Estimates with intervals, one row each on a common axis.
+
+    ``about`` (the caption) and ``heading`` (of the column of labels) are for screen readers;
+    ``titled`` shows the caption to everybody. ``heads`` are the headings of the two columns of
+    figures. ``above`` is drawn over the axis.
+    """
 
     about: str = ""
     heads: tuple[str, str] = ("Estimate", strip.INTERVAL)
@@ -42,7 +45,7 @@ class Strips(PaperStrips):
     above: Html | None = None
 
     def html(self) -> Html:
-        """The table whose second column is the picture."""
+        """Returns an HTML table that has the drawn strips in its second column."""
         return strip.table(
             self.about, self.rows, self.axis, heads=self.heads, heading=self.heading,
             titled=self.titled, above=self.above,
@@ -51,24 +54,26 @@ class Strips(PaperStrips):
 
 @dataclass(frozen=True)
 class HeatTable(PaperTable):
-    """Shares of pairs of answers. ``cells`` are its rows where paper has no room for a table."""
+    """A heat table with the shares of pairs of answers. ``cells`` lists the same shares as rows,
+    for a figure on paper that has no room for the table."""
 
     about: str = ""
     cells: Callable[[], Sequence[Row]] = tuple
 
     def html(self) -> Html:
-        """The table of shaded cells."""
+        """Returns an HTML table with shaded cells."""
         return heat.table(self.about, self.heat)
 
 
 @dataclass(frozen=True)
 class Trends(PaperTrends):
-    """Figures over waves, each a panel. A page draws one alone large, and several ``small``."""
+    """Line charts over the waves, one panel per figure; ``small`` draws several panels side by
+    side."""
 
     small: bool = False
 
     def html(self) -> Html:
-        """The panels, which have their labels above them where they are small."""
+        """Returns the panels; small ones have their labels above them."""
         if not self.small:
             panels = (trend(panel.label, panel.rows, self.axis) for panel in self.panels)
             return Html.joined("", panels)
@@ -86,13 +91,17 @@ class Trends(PaperTrends):
 
 @dataclass(frozen=True)
 class AreaMap(PaperMap):
-    """Areas of a map, of which those that stand out are shaded; ``about`` says all in words."""
+    """A map whose areas are shaded where their share stands out from the noise.
+
+    ``about`` describes the map in words for screen readers. ``beside`` is drawn next to the map on
+    a wide page, None for nothing.
+    """
 
     about: str = ""
     beside: Html | None = None
 
     def html(self) -> Html:
-        """The map, with what stands ``beside`` it on a wide page."""
+        """Returns the map, and what stands ``beside`` it."""
         mapped = plot.area_map(self.about, self.map, self.centres)
         if self.beside is None:
             return mapped
@@ -103,10 +112,10 @@ class AreaMap(PaperMap):
 
 @dataclass(frozen=True)
 class Columns(PaperColumns):
-    """A table of texts whose first column holds the words of each line."""
+    """A table of texts; the first column has the label of each line."""
 
     about: str = ""
 
     def html(self) -> Html:
-        """The table, which scrolls sideways by itself."""
+        """Returns the table; it scrolls sideways by itself."""
         return strip.plain_table(self.about, self.heads, self.lines)

@@ -1,4 +1,4 @@
-"""Results as a notebook shows them: the cards of the page with their own style, self-contained."""
+"""Shows results in a notebook: the cards of the results page, with their style included."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ STYLE: Final = """
 .deniably .off { fill: #e3e6e0; } .deniably .on { fill: #0b6158; }
 .deniably svg .ink { fill: #18221f; }
 """
-"""The style of everything within the class ``deniably``."""
+"""The style sheet of everything inside an element of the class ``deniably``."""
 
 
 def html(result: SurveyResult) -> Html:
-    """The results as HTML for a notebook, with the same pictures as the page."""
+    """Returns the results as HTML for a notebook, with the same pictures as the results page."""
     parts = [Html.filled("<h3>{title}</h3>", title=Html.text(result.title))]
     for question, exhibit in zip(result.questions, exhibits(result), strict=True):
         notes = exhibit.notes()
@@ -60,11 +60,12 @@ def html(result: SurveyResult) -> Html:
             *(picture.html() for picture in exhibit.unfolded),
             *(Html.filled('<p class="note">{note}</p>', note=Html.text(note)) for note in notes),
         ]
+    # The style goes into each output, as a notebook keeps nothing from one cell to the next.
     return styled(Html.joined("", parts))
 
 
 def styled(shown: Html) -> Html:
-    """Something with the style."""
+    """Returns ``shown`` inside an element of the class ``deniably``, with the style sheet."""
     return Html.filled(
         '<div class="deniably"><style>{style}</style>{shown}</div>', style=Html(STYLE), shown=shown
     )

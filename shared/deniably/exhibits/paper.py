@@ -1,4 +1,5 @@
-"""An exhibit as a figure for a paper: one order of title, lede, parts, notes and words for all."""
+"""Turns an exhibit into a figure for a paper: title, lede, parts, notes and words in one fixed
+order."""
 
 from __future__ import annotations
 
@@ -17,13 +18,14 @@ from deniably.results.provenance import Protection, privacy
 from deniably.survey.readable import cut
 
 MOST_ROWS = 40
-"""The most rows of one part; a page of a journal has no room for more."""
+"""The most rows of one part; a journal's page has no room for more."""
 _MOST_DOWN, _MOST_ACROSS = 20, 8
-"""Rows and columns of a heat table; with more, its largest shares are listed."""
+"""The most rows and columns of a heat table; a larger one is drawn as a list of its largest
+shares."""
 
 
 def paper(exhibit: Exhibit) -> Paper:
-    """The figure of an exhibit: its file is ``drawing.paper_figure.svg`` of it."""
+    """Returns the figure of an exhibit; ``drawing.paper_figure.svg`` makes an SVG file of it."""
     parts = [with_room(part) for part in exhibit.parts]
     source = exhibit.source
     return Paper(
@@ -47,15 +49,17 @@ def paper(exhibit: Exhibit) -> Paper:
 
 
 def headed(short: str, label: str) -> tuple[str, str]:
-    """The title of a figure, and what comes first in its lede: empty, or the question and a space.
+    """Returns the title of a figure, and the start of its lede: empty, or the full question and a
+    space.
 
-    A figure has room for the label: only what the author wrote shorter replaces it.
+    The title is the full ``label``, which a figure has room for, unless the author wrote a
+    ``short`` label.
     """
     return (label, "") if short == cut(label) else (short, f"{label} ")
 
 
 def with_room(part: PaperPart) -> PaperPart:
-    """The part; of a heat table without room its cells as rows."""
+    """Returns ``part``; a heat table that is too large for a figure becomes a list of its cells."""
     if not isinstance(part, HeatTable) or has_room(part):
         return part
     cells = part.cells()
@@ -63,13 +67,13 @@ def with_room(part: PaperPart) -> PaperPart:
 
 
 def has_room(table: HeatTable) -> bool:
-    """Whether a heat table fits into a figure."""
+    """Returns whether a heat table fits into a figure."""
     down, across = table.heat.rows.labels, table.heat.columns.labels
     return len(down) <= _MOST_DOWN and len(across) <= _MOST_ACROSS
 
 
 def fewer(part: PaperPart) -> PaperPart:
-    """The part, cut to what a figure has room for: of many rows, those furthest from 0."""
+    """Returns ``part`` with at most ``MOST_ROWS`` rows, those furthest from 0."""
     match part:
         case PaperStrips():
             return _fewer(part)
@@ -80,7 +84,8 @@ def fewer(part: PaperPart) -> PaperPart:
 
 
 def left_out(part: PaperPart, what: str = "answers") -> str:
-    """Returns the note on the rows that ``fewer`` left out; empty if there are none."""
+    """Returns a note that ``fewer`` left rows out of ``part``; empty if it left out none. ``what``
+    names the rows, such as "answers"."""
     rows = part.listed if isinstance(part, PaperMap) else part
     if not isinstance(rows, PaperStrips) or len(rows.rows) <= MOST_ROWS:
         return ""
@@ -88,8 +93,9 @@ def left_out(part: PaperPart, what: str = "answers") -> str:
 
 
 def nearest_last(row: Row) -> float:
-    """Sorts by size; rows without an estimate come last."""
-    return -abs(row.estimate) if row.drawn else 1.0
+    """Returns a sort key: the largest absolute estimate first, and rows without an estimate
+    last."""
+    return -abs(row.estimate) if row.drawn else 1.0  # every other key is at most 0
 
 
 # --- below ------------------------------------------------------------------------------------
@@ -102,9 +108,10 @@ def _fewer(part: PaperStrips) -> PaperStrips:
 
 
 def _protected(protections: Sequence[Protection]) -> str:
-    """What protects the answers to one question or to several, before the epsilon of all."""
+    """Returns what protects the answers to one question or to several, before the total epsilon."""
     if len(protections) == 1:
         (own,) = protections
         return f"{own.method}; {own.words} for this question, "
+    # Questions with the same mechanism and epsilon are named once.
     methods = (f"{each.method}, {each.words}" for each in dict.fromkeys(protections))
     return f"{'; '.join(methods)}; epsilon "

@@ -1,4 +1,4 @@
-"""Figures as the table of a terminal or a notebook prints them."""
+"""Prints figures as texts for the table of a terminal or a notebook."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from deniably.results.narrative import level_text
 from deniably.results.rows import COLUMNS, OF_THOSE_ASKED, SHARE_ASKED, ResultRow
 
 TEXTS = 2
-"""Columns of ``table_lines`` that are words."""
+"""The number of first columns of ``table_lines`` that are words."""
 
 
 def share(estimate: float | None, interval: Sequence[float]) -> tuple[str, str]:
-    """A share and its interval; where there are too few people, that."""
+    """Returns a share and its interval as texts; without an estimate, that there are too few
+    people to say, and an empty text."""
     if estimate is None:
         return rounding.UNKNOWN, ""
     reading = rounding.share(estimate, list(interval))
@@ -24,8 +25,8 @@ def share(estimate: float | None, interval: Sequence[float]) -> tuple[str, str]:
 def apart(
     estimate: float, interval: Sequence[float], *, shares: bool, unit: str = ""
 ) -> tuple[str, str]:
-    """A difference and its interval as the pages print them: of shares in points, of means in their
-    ``unit``."""
+    """Returns a difference and its interval as pages print them: of shares in percentage points,
+    of means in their ``unit``."""
     if shares:
         reading = rounding.points(estimate, interval)
         return reading.value, reading.bare
@@ -35,27 +36,29 @@ def apart(
 
 
 def points(share: float) -> str:
-    """A share as a number of a hundred with a decimal: 0.3217 becomes 32.2."""
+    """Returns a share in per cent with one decimal: 0.3217 becomes "32.2"."""
     return rounding.number(100 * share, 1)
 
 
 def span(interval: Iterable[float]) -> str:
-    """An interval of shares as ``points`` prints them."""
+    """Returns an interval of shares in per cent, such as "28.0 to 36.5"."""
     return " to ".join(map(points, interval))
 
 
 def p_text(p: float) -> str:
-    """A p-value with three decimals."""
+    """Returns a p-value with three decimals, or "<0.001"."""
     return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def whole_rows(rows: Iterable[ResultRow]) -> list[ResultRow]:
-    """The rows with every column of ``results.csv``, in its order."""
+    """Returns each row with every column of ``results.csv``, in the order of that file; missing
+    columns are None."""
     return [{key: row.get(key) for key in COLUMNS} for row in rows]
 
 
 def table_lines(rows: Iterable[ResultRow], confidence: float) -> list[tuple[str, ...]]:
-    """The lines of a table for people, from rows as in ``results.csv``."""
+    """Returns the lines of a table for people, the headings first, from rows as in
+    ``results.csv``."""
     heading = ("question", "answer", "estimate", f"{level_text(confidence)} interval", "n")
     return [heading, *_lines(rows)]
 

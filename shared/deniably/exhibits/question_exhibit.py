@@ -1,4 +1,5 @@
-"""The exhibit of a question: its pictures on a page and on paper, and what is said of them."""
+"""Makes the exhibit of one question: its pictures on a page and on paper, and the texts around
+them."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ from deniably.results.rows import COLUMNS, ResultRow, rows
 
 
 def exhibit(result: SurveyResult, name: str, closed: str = "") -> Exhibit:
-    """The question ``name`` of a document of results; ``closed`` as in ``ResultsSource``.
+    """Returns all that is shown of the question ``name`` in a document of results. ``closed`` is
+    the day on which the survey was closed, empty if that is not known.
 
     Raises KeyError if there is no such question.
     """
@@ -47,12 +49,15 @@ def exhibits(result: SurveyResult) -> list[Exhibit]:
 def exhibit_of(
     result: SurveyResult, question: QuestionResult, drawn: Drawn, closed: str = ""
 ) -> Exhibit:
-    """A question of a document whose pictures are ``drawn`` already."""
+    """Returns all that is shown of a question in a document of results, with pictures that were
+    ``drawn`` before. ``closed`` is the day on which the survey was closed, empty if that is not
+    known."""
     source, protection = ResultsSource.of_result(result, closed), Protection.of_result(question)
     level = level_text(result.confidence)
     interval = f"{level} interval"
     parts = drawn.figure()
     title, before = headed(question.short, question.label)
+    # Only an axis of means has no dark gridline at 0.
     means = any(isinstance(part, PaperStrips) and part.axis.zero is None for part in parts)
     effect = _effect(question)
 
@@ -95,9 +100,11 @@ def exhibit_of(
 def _notes(
     result: SurveyResult, question: QuestionResult, parts: Sequence[PaperPart]
 ) -> Iterator[str]:
-    """What a figure for a paper says before the rows that it leaves out."""
+    """Yields the notes of a figure for a paper that come before the one on rows that are left
+    out."""
     yield from question.flags
     if getattr(question, "among_asked", UNSET) is not UNSET:
+        # A figure shows everybody's shares; the sentence has those of the people who were asked.
         yield question.sentence
     if any(isinstance(part, HeatTable) for part in parts):
         yield (

@@ -1,4 +1,5 @@
-"""The figures of a question with a digit more than its pictures: tables, and how they were made."""
+"""Tabulates the figures of a question with one digit more than its pictures, and says how they
+were estimated."""
 
 from __future__ import annotations
 
@@ -28,13 +29,14 @@ from deniably.results.drawing.rounding import NARROW
 _SHARE, _MEAN = "Share, %", "Mean"
 _ALL, _HERE = "All answers at once", "These respondents only"
 _LEAST_SEEN = 0.001
-"""A share that may be nobody's is printed as being below this at the least."""
+"""A share that may be 0 is printed as "below" this share, or below a larger one."""
 
 
 def number_tables(question: QuestionResult, interval: str) -> Iterator[Printed]:
-    """Yields the tables of a question: shares of those who were asked, shares, means, combinations.
+    """Yields the tables of a question: shares among those who were asked, shares of everybody,
+    means, and combinations, as far as it has them.
 
-    ``interval`` names its column, such as "95 % interval".
+    ``interval`` is the heading of the column of intervals, such as "95 % interval".
     """
     adjusted = (
         "Adjusted, each by itself"
@@ -63,7 +65,11 @@ def number_tables(question: QuestionResult, interval: str) -> Iterator[Printed]:
 
 
 def method(question: QuestionResult, interval: str) -> Iterator[str]:
-    """Says how the figures were made, what they are of, and the most that fake reports could do."""
+    """Yields paragraphs on how the figures were estimated, whom they are about, and by how much
+    fake reports could move them at most.
+
+    ``interval`` is the name of the intervals, such as "95 % interval".
+    """
     if isinstance(question, PointResult):
         yield f"The CSV has all {len(question.cells)} areas."
     yield (
@@ -179,7 +185,8 @@ def _mean_of(question: QuestionResult) -> MeanResult | None:
 
 
 def _worth(question: QuestionResult) -> str:
-    """How many people asked directly would tell as much; empty where that is not known."""
+    """Returns how many people tell as much as one person asked directly; empty where that is not
+    known."""
     effect, effective = (
         getattr(question, key, None) or None for key in ("design_effect", "effective_n")
     )
@@ -200,7 +207,8 @@ def _weights(question: QuestionResult) -> str:
 
 
 def _fake_reports(poisoning: PoisoningResult, mean: MeanResult | None, name: str = "") -> str:
-    """The most that fake reports could do to a mean, or to shares where there is none."""
+    """Returns a sentence on the most that fake reports could change: a mean, or a share where
+    ``mean`` is None. ``name`` is the part of the question, after a comma."""
     few, many = poisoning.shift
     if mean is None:
         figure, by_few, by_many = "a share", f"{points(few)} points", points(many)
@@ -224,13 +232,17 @@ def _fake_reports(poisoning: PoisoningResult, mean: MeanResult | None, name: str
 
 
 def _adjusted(share: float, interval: Sequence[float]) -> str:
-    """An adjusted share; what may be nobody's reads "below" the end of its interval."""
+    """Returns an adjusted share as text; one that may be 0 reads "below" the upper end of its
+    interval."""
+    # Decided by the printed digits, so that an interval from "0.0" never stands beside an exact
+    # share.
     if points(interval[0]) == points(0):
         return f"below {points(max(interval[1], _LEAST_SEEN))}"
     return points(share)
 
 
 def _numbers(mean: MeanResult, *values: float) -> str:
-    """One or two numbers with a decimal more than the mean itself is printed with."""
+    """Returns one or two numbers as text, with a decimal more than the mean itself is printed
+    with."""
     decimals = rounding.places(mean.interval) + 1
     return " to ".join(rounding.number(value, decimals) for value in values)

@@ -1,4 +1,5 @@
-"""What is drawn of a question, by its type: on a page, on paper, and in a glance over all."""
+"""Draws a question by its type: for a page, for a figure on paper, and as a line in the
+overview."""
 
 from __future__ import annotations
 
@@ -47,11 +48,12 @@ RISK = f"with a risk of 5{NARROW}% over all of them"
 
 @dataclass(frozen=True)
 class Drawn:
-    """What the type of a question decides: its pictures, the parts of its figure for a paper, and
-    the notes below.
+    """What is drawn of one question: its pictures on a page, the parts of its figure for a paper,
+    and the notes below.
 
-    ``line`` is its row in the glance; ``own`` is its own axis there, or None for that of shares.
-    ``half`` is half the widest interval of its shares, None without shares.
+    ``line`` is its row in the overview of all questions. ``own`` is that row's axis for a mean;
+    None for a share, as all shares have one axis. ``half`` is half the width of the widest
+    interval among the shares; None without shares.
     """
 
     pictures: Sequence[Picture]
@@ -64,23 +66,23 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Heads:
-    """Headings of the columns of figures: the interval has the level of the results."""
+    """Headings of the two columns of figures; ``interval`` names the interval with its level."""
 
     interval: str
 
     @property
     def shares(self) -> tuple[str, str]:
-        """The two column headings above shares: of the estimate and of its interval."""
+        """Returns the headings above shares: of the estimates and of their intervals."""
         return ("Estimate", self.interval)
 
     @property
     def means(self) -> tuple[str, str]:
-        """The words for means."""
+        """Returns the headings above means: of the estimates and of their intervals."""
         return ("Mean", self.interval)
 
 
 def heads_at(confidence: float) -> Heads:
-    """The headings of results at a level."""
+    """Returns the column headings of results with intervals at a level of ``confidence``."""
     return Heads(f"{level_text(confidence)} interval")
 
 
@@ -111,6 +113,7 @@ def _of_choices(question: QuestionResult, choices: Sequence[ChoiceResult], heads
     ordered = shown.ordered(choices, by_size=by_size)
     listed, rest = ordered, list[ChoiceResult]()
     if len(choices) > _MANY and choices[0].stands_out is not None:
+        # If none stands out, all are shown: an empty picture would look like missing data.
         listed = [choice for choice in ordered if choice.stands_out] or ordered
         rest = (
             [choice for choice in ordered if not choice.stands_out] if listed is not ordered else []
@@ -131,7 +134,8 @@ def _of_choices(question: QuestionResult, choices: Sequence[ChoiceResult], heads
 
 
 def _of_those_asked(question: QuestionResult, among: AmongAskedResult, heads: Heads) -> Drawn:
-    """The shares among those who were asked; where none can be told, how many were asked."""
+    """Draws the shares among those who were asked; where these cannot be told, how many were
+    asked."""
     drawn, asked_row = (
         [shown.of_choice_among(choice) for choice in among.choices],
         shown.of_asked(among.asked),
@@ -154,7 +158,7 @@ def _of_those_asked(question: QuestionResult, among: AmongAskedResult, heads: He
 
 
 def _line_among(among: AmongAskedResult, rows: Sequence[Row], first: int | None) -> Row:
-    """The line of the glance: the answer of the headline."""
+    """Returns the row for the overview: the answer that the headline names."""
     if first is None:
         return replace(rows[0], note="of those who were asked: cannot be told", aside=False)
     note = f"“{rows[first].label}”, of those who were asked"
@@ -195,6 +199,7 @@ def _choice_notes(
                 f"{rounding.NARROW}%."
             )
         proper = [choice for choice in choices if not shown.of_choice(choice).aside]
+        # Joint intervals, as all neighbours are compared at once.
         if any(not _above(choice, other) for choice, other in pairwise(proper)):
             notes.append("The order is not certain.")
     return notes
@@ -267,17 +272,20 @@ def _dots(
     range_: tuple[str, str],
     axis: Axis,
 ) -> tuple[Html, list[str]]:
-    """The dots, and what to say of them: open are those above the first quantile that is not
-    known well."""
+    """Returns a quantile dotplot and notes on it. Dots above the first uncertain quantile in the
+    upper half are open."""
     assert question.distribution is not UNSET
     places_: list[float] = []
+    # Dot k is the quantile (k + 1/2) / DOTS, drawn in the middle of its bucket (Kay et al. 2016).
     reached, beyond = 0.0, iter(range(plot.DOTS))
     wanted = next(beyond, None)
     for bucket in question.distribution:
         reached += bucket.consistent
+        # 1e-9 allows for the error of the sum of floats.
         while wanted is not None and (wanted + 0.5) / plot.DOTS <= reached + 1e-9:
             places_.append((float(bucket.low) + float(bucket.high)) / 2)
             wanted = next(beyond, None)
+    # The adjusted shares may sum to a little less than 1: dots that are left go to the top.
     places_ += [float(range_[1])] * (plot.DOTS - len(places_))
     unsure = [
         quantile for quantile in quantiles if narrative.width(quantile, range_) > shown.UNSURE
@@ -306,8 +314,8 @@ def _one_mean(
     range_: tuple[str, str] | None = None,
     named: str = "Mean",
 ) -> Drawn:
-    """``range_`` is the question's, where answers count as the middle of a range of numbers; paper
-    has the mean ``named`` so."""
+    """Draws a single mean. ``range_`` is the question's, where answers were counted as the middle
+    of a range of numbers; ``named`` is the row's label on paper."""
     axis = axes.of_numbers(*ends(mean.extent), mean.unit)
     row = shown.of_mean("Mean", mean)
     marks = Strips([row], axis, about=f"{label}: mean", heads=heads.means, heading="Figure")
@@ -327,6 +335,7 @@ def _on(mean: MeanResult, range_: tuple[str, str] | None = None) -> str:
 def _vector(question: VectorResult, heads: Heads) -> Drawn:
     known = question.known
     if not known:
+        # The overview has a line for every question, also where nothing is known: an unknown mean.
         unread = MeanResult(
             n=0, unit="", extent=[0, 1], estimate=None, standard_error=None, interval=[0, 1],
             interval_80=None, interval_50=None, respondents_standard_error=None,
@@ -421,7 +430,8 @@ def _point(question: PointResult, heads: Heads) -> Drawn:
 
 
 def area_map(question: PointResult, centres: Sequence[tuple[float, float]] = ()) -> AreaMap:
-    """The map of a question; ``centres`` are rings on it, as fractions of its two sides."""
+    """Returns the map of a question; ``centres`` are drawn on it as rings, each as fractions of
+    the two sides."""
     mapped = combined.areas(question)
     first, second = mapped.sides
     about = (
@@ -432,7 +442,7 @@ def area_map(question: PointResult, centres: Sequence[tuple[float, float]] = ())
 
 
 def _areas(question: PointResult, out: Sequence[AreaResult]) -> Html:
-    """The areas that stand out, as a list beside the map."""
+    """Returns the areas that stand out, as a list beside the map."""
     if not out:
         return Html()
     heads = [*(side.label for side in question.sides), "Share", "Interval"]
@@ -450,5 +460,5 @@ def _areas(question: PointResult, out: Sequence[AreaResult]) -> Html:
 def _strips(
     about: str, drawn: Sequence[Row], heads: tuple[str, str], *, titled: bool = False
 ) -> Strips:
-    """Shares on an axis of their own."""
+    """Returns strips of shares, with an axis that fits them."""
     return Strips(drawn, axes.of_shares(drawn), about=about, heads=heads, titled=titled)

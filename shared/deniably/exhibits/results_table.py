@@ -1,4 +1,5 @@
-"""A survey's results as a table for people and programs, and the document behind it."""
+"""Puts a survey's results into a table for people and programs, and keeps the full document with
+it."""
 
 from __future__ import annotations
 
@@ -40,7 +41,7 @@ class Results(Table):
         return notebook.html(self.document).source
 
     def figure(self, question: str, *, width: int = WIDTHS[0]) -> Svg:
-        """The figure of a question for a paper, as the text of an SVG file.
+        """Returns the figure of a question for a paper, as the text of an SVG file.
 
         ``width`` is 85 or 180, in millimetres: one column of a journal, or two. Raises KeyError if
         there is no such question, and ValueError for other widths.
@@ -48,11 +49,11 @@ class Results(Table):
         return svg(paper(question_exhibit.exhibit(self.document, question)), width)
 
     def to_dict(self) -> dict[str, Any]:
-        """The document as plain values, for JSON."""
+        """Returns the document as plain values, for JSON."""
         return cast(dict[str, Any], msgspec.to_builtins(self.document))
 
     def to_json(self) -> str:
-        """The document as JSON."""
+        """Returns the document as JSON text."""
         return msgspec.json.encode(self.document).decode()
 
 
@@ -94,7 +95,7 @@ def estimate(
 
 
 def as_results(document: SurveyResult) -> Results:
-    """Puts a document of results into a table."""
+    """Returns a document of results as a table."""
     result_rows = list(rows(document))
     return Results(
         caption=document.title,

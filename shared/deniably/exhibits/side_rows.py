@@ -1,4 +1,5 @@
-"""Draws and prints a figure of a question in several places, as a row each on a common axis."""
+"""Draws and prints one figure in several places (waves or strata), one row per place on a common
+axis."""
 
 from __future__ import annotations
 
@@ -14,19 +15,21 @@ from deniably.survey.readable import cut
 
 _Figure = TypeVar("_Figure", bound=FigureHead)
 MOST_PANELS = 12
-"""The most figures that a figure for a paper has room for."""
+"""The most figures that are shown in one figure for a paper."""
 HEADS = ("Estimate", "interval", "Std. error")
 _SHORT_END = 20
-"""Characters of the words at the ends of an axis."""
+"""The most characters of the label at an end of an axis."""
 
 
 def row(figure: FigureHead, place: FigureResult, label: str, unit: str = "") -> Row:
-    """The figure in one place; a mean has its unit behind it where one is given."""
+    """Returns the drawn row of a figure in one place, labelled ``label``. ``unit`` follows a
+    mean."""
     interval = place["interval"]
     if figure["name"] is None:
         drawn = mean_row(label, place["estimate"], interval, figure["extent"], unit)
     elif place["estimate"] is None:
         reading = rounding.share_untold(interval)
+        # Only the interval is known, but a row must be drawn somewhere: at the middle.
         drawn = share_row(label, sum(interval) / 2, interval)
         drawn = replace(drawn, reading=reading, open=reading.open)
     else:
@@ -35,9 +38,10 @@ def row(figure: FigureHead, place: FigureResult, label: str, unit: str = "") -> 
 
 
 def axis(figure: FigureHead, drawn: Sequence[Row], *, upright: bool = False) -> Axis:
-    """The axis of a figure: over the whole range of a mean, or from 0 beyond all shares.
+    """Returns the axis of a figure: for a mean the whole range of possible values, for shares from
+    0 to beyond all intervals.
 
-    An ``upright`` one runs upwards.
+    ``upright`` makes a mean's axis run upwards.
     """
     if figure["name"] is None:
         low, high = figure["extent"]
@@ -48,7 +52,8 @@ def axis(figure: FigureHead, drawn: Sequence[Row], *, upright: bool = False) -> 
 
 
 def numbers(figure: FigureHead, place: FigureResult) -> list[str]:
-    """The figure in one place, as ``HEADS`` names the columns."""
+    """Returns the estimate, the interval and the standard error of a figure in one place, as texts
+    for the columns ``HEADS``."""
     if place["estimate"] is None or place["standard_error"] is None:
         return [rounding.UNKNOWN, "", ""]
     factor, decimals = scale(figure, place["interval"])
@@ -58,19 +63,21 @@ def numbers(figure: FigureHead, place: FigureResult) -> list[str]:
 
 
 def scale(figure: FigureHead, interval: Sequence[float]) -> tuple[float, int]:
-    """The factor and the decimals with which a table prints a figure: shares as per cents."""
+    """Returns the factor and the number of decimals with which a table prints a figure: shares in
+    per cent with one decimal, means with one decimal more than in pictures."""
     return (1.0, rounding.places(interval) + 1) if figure["name"] is None else (100.0, 1)
 
 
 def largest(figures: Sequence[_Figure], order: Callable[[_Figure], Any]) -> list[_Figure]:
-    """The figures that a figure for a paper has room for: the first in this order, as they were
-    asked."""
+    """Returns the at most ``MOST_PANELS`` figures that come first in ``order``, in their original
+    order."""
     chosen = sorted(figures, key=order)[:MOST_PANELS]
     return [figure for figure in figures if figure in chosen]
 
 
 def most(figures: Sequence[FigureHead], where: str) -> str:
-    """Returns the note on the answers that ``largest`` left out; empty if there are none."""
+    """Returns a note that ``largest`` left answers out; empty if it left out none. ``where`` says
+    what the estimates were compared in."""
     if len(figures) <= MOST_PANELS:
         return ""
     return f"Of {len(figures)} answers, the {MOST_PANELS} with the largest estimates {where}."

@@ -1,6 +1,7 @@
-"""The exhibit of the strata of a survey side by side; what no test shows is not called different.
+"""Makes the exhibit of a question in the strata of a survey, side by side.
 
-A figure in the strata is one strip each on a common axis, and below it are the differences.
+Each figure has one strip per stratum on a common axis, and its differences below. Strata are
+called different only where a test shows it.
 """
 
 from __future__ import annotations
@@ -29,14 +30,19 @@ from deniably.results.provenance import SAMPLE, Protection, ResultsSource, legen
 from deniably.survey.survey import Survey
 
 _MOST_OPEN = 12
-"""Differences that a page shows at once; of more, those of each figure are folded."""
+"""The most differences that a page shows at once; if there are more, those of each figure are
+folded away."""
 
 
 def exhibit(
     document: ByStratumResult, survey: Survey, state: str = "closed", closed: str = ""
 ) -> Exhibit:
-    """A question of ``survey`` by a key of its strata; ``state`` and ``closed`` as in
-    ``ResultsSource``."""
+    """Returns all that is shown of a question of ``survey`` by one key of the survey's strata,
+    such as "site".
+
+    ``state`` is that of the survey, and ``closed`` the day on which it was closed, empty if that
+    is not known.
+    """
     question, by, tests = (
         survey.question(document["question_name"]),
         document["by"],
@@ -116,7 +122,8 @@ def file_name(document: ByStratumResult) -> str:
 
 
 def records(document: ByStratumResult) -> Records:
-    """The exact numbers of the strata."""
+    """Returns the exact numbers of the strata: a row per figure and stratum, then one per
+    difference."""
     return Records(COLUMNS, lambda: by_stratum_rows(document))
 
 
@@ -138,12 +145,14 @@ def finding(document: ByStratumResult) -> str:
 
 
 def is_of_asked(document: ByStratumResult) -> bool:
-    """Whether the shares are those of people who were asked a question with ``show_if``."""
+    """Returns whether the shares are those of the people who were asked a follow-up question
+    (``show_if``)."""
     return any("of" in figure for figure in document["figures"])
 
 
 def adjusted(document: ByStratumResult, where: str = "comparison") -> str:
-    """How the tests were adjusted for being several; empty for one alone."""
+    """Returns a sentence on how the tests were adjusted for being several; empty for a single
+    test. ``where`` says what they are the tests of."""
     if document["tests"] < 2:
         return ""
     return (
@@ -160,14 +169,15 @@ def shares_axis(figures: Sequence[ComparedFigure]) -> Axis:
 
 
 def rows(figure: ComparedFigure) -> list[Row]:
-    """The figure in every stratum."""
+    """Returns the drawn rows of a figure, one per stratum."""
     return [
         side_rows.row(figure, place, place["value"], figure["unit"]) for place in figure["places"]
     ]
 
 
 def apart_rows(figure: ComparedFigure) -> list[Row]:
-    """The differences of a figure, in points or in the unit of a mean."""
+    """Returns the drawn rows of the differences of a figure, in percentage points or in the unit
+    of a mean."""
     return [_apart_row(figure, test) for test in figure["differences"]]
 
 
@@ -182,7 +192,8 @@ def apart_axis(figures: Sequence[ComparedFigure]) -> Axis:
 
 
 def numbers(document: ByStratumResult) -> list[list[str]]:
-    """A line for each figure in each stratum, as ``side_rows.HEADS`` names them."""
+    """Returns a line of texts for each figure in each stratum, under the headings
+    ``side_rows.HEADS`` after the label."""
     return [
         [f"{figure['label']}, {place['value']}", *side_rows.numbers(figure, place)]
         for figure in document["figures"]
@@ -191,7 +202,8 @@ def numbers(document: ByStratumResult) -> list[list[str]]:
 
 
 def differences(document: ByStratumResult) -> list[list[str]]:
-    """Returns a line for each difference, under the headings of ``tested_difference.HEADS``."""
+    """Returns a line of texts for each difference, under the headings ``tested_difference.HEADS``
+    after the label and the estimate."""
     return [
         [
             f"{figure['label']}, {_pair(test)}",
@@ -206,8 +218,8 @@ def differences(document: ByStratumResult) -> list[list[str]]:
 
 
 def pictures(document: ByStratumResult) -> Iterator[Picture]:
-    """Returns the pictures of each figure in every stratum and of its differences. All shares have
-    one axis, and so have their differences."""
+    """Yields the pictures of each figure: its strata, and its differences. All shares have one
+    axis, and so have all their differences."""
     figures, by = document["figures"], document["by"]
     level, shares = level_text(document["confidence"]), shares_axis(figures)
     # The page alone: paper leaves figures out, and then gives each one an axis of its own.
@@ -233,8 +245,8 @@ def pictures(document: ByStratumResult) -> Iterator[Picture]:
 
 
 def _figure(document: ByStratumResult) -> Iterator[Strips]:
-    """The same on paper: the figures that it has room for, with an axis for each one's
-    differences."""
+    """Yields the parts of the figure for a paper: the figures that it has room for, each with its
+    own axis for differences."""
 
     def place(figure: ComparedFigure) -> tuple[bool, float]:
         return figure["name"] is not None, -sum(
@@ -263,7 +275,7 @@ def _numbers(document: ByStratumResult) -> Iterator[Printed]:
 
 
 def _printed(document: ByStratumResult) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """The headings and the lines of a terminal's table."""
+    """Returns the headings and the lines of a terminal's table."""
     heads = ("figure", "compared", *tested_difference.printed_heads(document["confidence"]))
     return heads, [
         (
@@ -282,12 +294,13 @@ def _pair(test: ApartResult) -> str:
 
 def _size(figure: ComparedFigure, test: ApartResult) -> float:
     """How large a difference is, as a part of the range of its figure."""
+    # So that shares and means can be compared when the largest difference is looked for.
     low, high = figure["extent"]
     return abs(test["estimate"]) / (high - low)
 
 
 def _sentence(figure: ComparedFigure, test: ApartResult, tests: int) -> str:
-    """A sentence on two strata that differ."""
+    """Returns a sentence on two strata that differ."""
     what = quoted([figure["label"]])
     if figure["name"] is None:
         what = "The mean" if figure["label"] == "Mean" else f"The mean of {what}"
@@ -296,6 +309,7 @@ def _sentence(figure: ComparedFigure, test: ApartResult, tests: int) -> str:
         larger, smaller = smaller, larger
     kind = "higher" if figure["name"] is None else "more frequent"
     row = _apart_row(figure, test)
+    # "by" names the direction already, so the sign goes.
     apart = row.reading.value.lstrip(f"+{rounding.MINUS}")
     if figure["name"] is not None:
         apart = rounding.with_unit(apart, "points")

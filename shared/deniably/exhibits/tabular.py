@@ -1,4 +1,4 @@
-"""An exhibit as a table: CSV for a spreadsheet, and findings for a notebook."""
+"""Turns an exhibit into a table: CSV for a spreadsheet, findings for a notebook."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ NOTHING = Html()
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Findings(Table):
-    """Figures that were worked out from reports.
+    """A table of figures that were estimated from reports, for a notebook or a terminal.
 
-    ``rows`` are dicts; ``to_frame()`` makes a frame of them. ``estimator`` says how, with its
-    source. ``document`` has everything, as the server's JSON has it.
+    ``rows`` are dicts; ``to_frame()`` makes a data frame of them. ``estimator`` says how the
+    figures were estimated, with the source. ``document`` has everything that the server's JSON
+    has.
     """
 
     estimator: str
@@ -33,27 +34,31 @@ class Findings(Table):
 
     @property
     def estimate(self) -> float:
-        """The estimate, where it is one. Raises NoFigure."""
+        """Returns the estimate. Raises NoFigure unless there is exactly one row and the reports
+        determine the estimate."""
         return self._one("estimate")
 
     @property
     def standard_error(self) -> float:
-        """The standard error of the estimate. Raises NoFigure."""
+        """Returns the estimate's standard error. Raises NoFigure unless there is exactly one row
+        and the reports determine the error."""
         return self._one("standard_error")
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The ends of the interval. Raises NoFigure."""
+        """Returns the lower and the upper end of the confidence interval. Raises NoFigure unless
+        there is exactly one row and the reports determine the interval."""
         return self._one("low"), self._one("high")
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values, for JSON."""
+        """Returns the document and the estimator as plain values, for JSON."""
         return {"estimator": self.estimator, **msgspec.to_builtins(self.document)}
 
     def _one(self, column: str) -> float:
         if len(self.rows) != 1:
             raise NoFigure(f"these are {len(self.rows)} figures: take .rows or .to_frame()")
         number = self.rows[0].get(column)
+        # None: reports that say too little have no estimate.
         if not isinstance(number, int | float):
             raise NoFigure(f"these reports do not determine the {column.replace('_', ' ')}")
         return number
@@ -71,12 +76,13 @@ class Findings(Table):
 
 
 def csv(records: Records) -> str:
-    """The exact numbers as CSV."""
+    """Returns the exact numbers as CSV text, with a line of column names first."""
     return csv_table(records.columns, records.rows())
 
 
 def findings(exhibit: Exhibit, *notes: str) -> Findings:
-    """The exhibit as a notebook shows it; ``notes`` come before its remarks."""
+    """Returns the exhibit as a notebook shows it; ``notes`` come after the exhibit's findings and
+    before its remarks."""
     printed, records = exhibit.lines(), exhibit.records
     pictures = [
         below(picture.heading, picture.html()) if picture.heading else picture.html()
@@ -95,10 +101,11 @@ def findings(exhibit: Exhibit, *notes: str) -> Findings:
 
 
 def below(heading: str, drawn: Html) -> Html:
-    """A drawing with its heading."""
+    """Returns ``drawn`` with a heading above it."""
     return Html.filled("<h4>{heading}</h4>{drawn}", heading=Html.text(heading), drawn=drawn)
 
 
 def whole(columns: Sequence[str], rows: Sequence[ResultRow]) -> list[ResultRow]:
-    """The rows with all of these columns, in their order."""
+    """Returns each row with exactly these columns, in this order; a column that a row lacks is
+    None."""
     return [{key: row.get(key) for key in columns} for row in rows]

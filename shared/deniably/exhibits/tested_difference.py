@@ -1,4 +1,4 @@
-"""How a tested difference reads: in a picture, in the table below it, and in a terminal."""
+"""Prints a tested difference: in a picture, in the table below it, and in a terminal."""
 
 from __future__ import annotations
 
@@ -12,20 +12,22 @@ from deniably.results.drawing.row import Row, banded, difference_row
 from deniably.results.narrative import level_text
 
 Tested = AdjustedResult | ApartResult
-"""A difference of two answers, surveys or strata, with its test and its intervals."""
+"""The difference of two answers, surveys or strata, with its test and its intervals."""
 HEADS = ("interval", "Std. error", "p alone", "p adjusted (Holm)")
-"""What ``numbers`` are, after the estimate."""
+"""The headings of ``numbers`` after the first, which is the estimate's."""
 
 
 def differs(test: Tested) -> bool:
-    """Returns whether the test shows a difference, adjusted for all that were tested with it."""
+    """Returns whether the test shows a difference: the p-value, adjusted for all tests made
+    together, is below ``RISK``."""
     return test["adjusted_p_value"] < RISK
 
 
 def row(label: str, test: Tested, *, shares: bool = True, unit: str = "") -> Row:
-    """Returns the row of a difference of shares, in points, or of means, in their ``unit``.
+    """Returns the drawn row of a difference: of shares in percentage points, or of means in their
+    ``unit``.
 
-    It is grey with an open dot where no difference is shown.
+    The row is grey with an open dot where the test shows no difference.
     """
     drawn = difference_row(label, test["estimate"], test["interval"], shown=differs(test))
     value, interval = apart(test["estimate"], test["interval"], shares=shares, unit=unit)
@@ -36,7 +38,8 @@ def row(label: str, test: Tested, *, shares: bool = True, unit: str = "") -> Row
 
 
 def numbers(test: Tested, factor: float = 100, decimals: int = 1) -> list[str]:
-    """Returns the estimate, and then as ``HEADS`` names them; by default in points."""
+    """Returns the estimate, the interval, the standard error and the two p-values as texts; by
+    default in percentage points."""
     return [
         rounding.signed(factor * test["estimate"], decimals),
         " to ".join(rounding.signed(factor * end, decimals) for end in test["interval"]),
@@ -47,12 +50,13 @@ def numbers(test: Tested, factor: float = 100, decimals: int = 1) -> list[str]:
 
 
 def printed_heads(confidence: float) -> tuple[str, ...]:
-    """Returns the headings of ``printed``."""
+    """Returns the column headings of what ``printed`` returns."""
     return "difference", f"{level_text(confidence)} interval", "p", "p adjusted (Holm)"
 
 
 def printed(test: Tested, *, shares: bool = True) -> tuple[str, ...]:
-    """Returns the difference for the table of a terminal."""
+    """Returns the difference, its interval and its two p-values as texts for a table in a
+    terminal."""
     return (
         *apart(test["estimate"], test["interval"], shares=shares),
         p_text(test["p_value"]),

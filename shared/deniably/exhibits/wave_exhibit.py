@@ -1,4 +1,4 @@
-"""The exhibit of a question over the waves of a panel; it speaks of a trend only if a test shows
+"""Makes the exhibit of a question over the waves of a panel. A trend is only named if a test shows
 one."""
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from deniably.results.waves import (
 from deniably.survey.survey import Survey
 
 CHANGE_HEADS = ("Change", "interval", "p alone", "p of the trend", "p adjusted (Holm)")
+"""The headings of ``changes`` after the label."""
 NO_CHANGE = "No change is shown."
 TREND = (
     "The last wave less the first with a score test, and a linear trend over all waves, for the"
@@ -40,7 +41,11 @@ TREND = (
 def exhibit(
     document: WavesResult, question: WaveQuestion, survey: Survey, closed: str = ""
 ) -> Exhibit:
-    """A question over the waves, of which ``survey`` is the last, closed on the day ``closed``."""
+    """Returns all that is shown of a question over the waves of a panel.
+
+    ``survey`` is the last wave, and ``closed`` the day on which it was closed, empty if that is
+    not known.
+    """
     last, waves = document["waves"][-1], len(document["waves"])
     main, level = main_series(question), level_text(document["confidence"])
     counts = ", ".join(f"{wave['n']:,}" for wave in document["waves"])
@@ -98,18 +103,19 @@ def exhibit(
 
 
 def exhibits(document: WavesResult, survey: Survey, closed: str = "") -> list[Exhibit]:
-    """Returns one exhibit for each question over the waves. ``survey`` and ``closed`` are as in
-    ``exhibit``."""
+    """Returns one exhibit for each question over the waves. ``survey`` is the last wave, closed on
+    the day ``closed``."""
     return [exhibit(document, question, survey, closed) for question in document["questions"]]
 
 
 def records(document: WavesResult) -> Records:
-    """The exact numbers of all questions over the waves."""
+    """Returns the exact numbers of all questions over the waves."""
     return Records(COLUMNS, lambda: wave_rows(document))
 
 
 def main_series(question: WaveQuestion) -> SeriesResult | None:
-    """The mean, or the one answer that is drawn large; None of several answers."""
+    """Returns the series of estimates that is drawn large: the mean, or the only answer; None if
+    there are several answers and no mean."""
     return question["mean"] or (question["choices"][0] if len(question["choices"]) == 1 else None)
 
 
@@ -125,7 +131,8 @@ def finding(question: WaveQuestion) -> str:
 
 
 def change_text(series: SeriesResult) -> str:
-    """The last wave that is shown less the first, with its p-values."""
+    """Returns the last wave's estimate less the first's as text, with the interval and both
+    p-values."""
     change = series["change"]
     if change is None:
         return "These reports allow no test of a change."
@@ -139,7 +146,9 @@ def change_text(series: SeriesResult) -> str:
 
 
 def visible_change(document: WavesResult) -> str:
-    """The change of a share, in points, below which a test does not see it; empty without any."""
+    """Returns the change of a share, in percentage points, that the tests would just show: the
+    median half-width of the intervals of changes. Empty if no share was tested."""
+    # A smaller change than half the interval leaves 0 inside the interval.
     halves = [
         (change["interval"][1] - change["interval"][0]) / 2
         for question in document["questions"]
@@ -150,19 +159,22 @@ def visible_change(document: WavesResult) -> str:
 
 
 def is_of_asked(question: WaveQuestion) -> bool:
-    """Whether the shares are those of people who were asked a question with ``show_if``."""
+    """Returns whether the shares are those of the people who were asked a follow-up question
+    (``show_if``)."""
     return any("of" in choice for choice in question["choices"])
 
 
 def adjusted(document: WavesResult, where: str) -> str:
-    """How the tests were adjusted for being several, in a sentence; empty for one alone."""
+    """Returns a sentence on how the tests were adjusted for being several; empty for a single
+    test. ``where`` says what they are the tests of."""
     if document["tests"] < 2:
         return ""
     return f"All {document['tests']} tests of this {where} are adjusted together (Holm 1979)."
 
 
 def numbers(question: WaveQuestion) -> list[list[str]]:
-    """A line for each figure in each wave, as ``HEADS`` names them."""
+    """Returns a line of texts for each figure in each wave, under the headings ``side_rows.HEADS``
+    after the label."""
     return [
         [f"{series['label']}, wave {place['wave']}", *side_rows.numbers(series, place)]
         for series in _series(question)
@@ -171,7 +183,8 @@ def numbers(question: WaveQuestion) -> list[list[str]]:
 
 
 def changes(question: WaveQuestion) -> list[list[str]]:
-    """A line for each figure that was tested, as ``CHANGE_HEADS`` names them."""
+    """Returns a line of texts for each figure that was tested, under the headings ``CHANGE_HEADS``
+    after the label."""
     return [
         [series["label"], *_apart(series, change), *_p_values(change)]
         for series in _series(question)
@@ -180,7 +193,8 @@ def changes(question: WaveQuestion) -> list[list[str]]:
 
 
 def rows(series: SeriesResult, *, short: bool = False) -> list[Row]:
-    """The figure in each wave; ``short`` labels are the numbers of the waves alone."""
+    """Returns the drawn rows of a figure, one per wave; with ``short``, the labels are the numbers
+    of the waves alone."""
     return [
         side_rows.row(series, place, f"{'' if short else 'wave '}{place['wave']}")
         for place in series["places"]
@@ -195,12 +209,13 @@ def _series(question: WaveQuestion) -> list[SeriesResult]:
 
 
 def _ends(series: SeriesResult) -> tuple[int, int]:
-    """The numbers of the first and the last wave that are shown."""
+    """Returns the numbers of the first and the last wave that are shown."""
     return series["places"][0]["wave"], series["places"][-1]["wave"]
 
 
 def pictures(question: WaveQuestion) -> Iterator[Picture]:
-    """The main figure with the change below it, and the other answers small, all on one axis."""
+    """Yields the mean or the only answer, drawn large with its change below, and then all other
+    answers, small and on one axis."""
     main = main_series(question)
     if main:
         drawn = rows(main)
@@ -217,7 +232,8 @@ def pictures(question: WaveQuestion) -> Iterator[Picture]:
 
 
 def _panels(question: WaveQuestion, numbers: Sequence[str]) -> Iterator[Trends]:
-    """On paper: the mean, then the answers that a figure has room for, all on one axis."""
+    """Yields the parts of the figure for a paper: the mean, then the answers that it has room for,
+    all on one axis."""
     named = [f"wave {number}" for number in numbers]
     if question["mean"] is not None:
         drawn = rows(question["mean"])
@@ -242,7 +258,7 @@ def _numbers(document: WavesResult, question: WaveQuestion) -> Iterator[Printed]
 def _printed(
     document: WavesResult, question: WaveQuestion
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """The headings and the lines of a terminal's table."""
+    """Returns the headings and the lines of a terminal's table."""
     change, interval, *tests = CHANGE_HEADS
     heads = (
         "figure", *(f"wave {wave['number']}" for wave in document["waves"]), change.lower(),
@@ -270,19 +286,22 @@ def _origin(document: WavesResult, source: ResultsSource) -> str:
 
 
 def _between(series: SeriesResult) -> str:
-    """How far the estimates of the waves lie apart, where all are known."""
+    """Returns a sentence on the range of the estimates of all waves; without the range unless all
+    estimates are known."""
     drawn = rows(series)
     if any(row.reading.state != "known" for row in drawn):
         return NO_CHANGE
     low, high = (pick(drawn, key=lambda row: row.estimate) for pick in (min, max))
     if low.reading.value == high.reading.value:
         return f"About {low.reading.value} in every wave: no change is shown."
+    # "Between 20 and 29 %": the unit is written once.
     least = low.reading.value.removesuffix(f"{rounding.NARROW}%")
     return f"Between {least} and {high.reading.value} in every wave: no change is shown."
 
 
 def _moved(series: SeriesResult) -> str:
-    """A sentence with a word of a trend: only where an adjusted test shows one."""
+    """Returns a sentence on how a figure changed; only for one where an adjusted test shows a
+    trend or a change."""
     change, drawn = series["change"], rows(series)
     assert change
     assert change["direction"]
@@ -298,7 +317,7 @@ def _moved(series: SeriesResult) -> str:
 
 
 def _apart(series: SeriesResult, change: ChangeResult) -> tuple[str, str]:
-    """A change and its interval as text, in points or in the unit of a mean."""
+    """Returns a change and its interval as text, in percentage points or in the unit of a mean."""
     shares = series["name"] is not None
     return apart(change["estimate"], change["interval"], shares=shares, unit=series["unit"])
 

@@ -1,7 +1,8 @@
-"""From a closed survey to a published table, figure and model.
+"""Takes a closed survey to published tables, figures and models.
 
-Knows neither storage nor web pages: it works on a survey and on the reports it collected. Beside
-``deniably.regress`` these are its documented names, loaded when they are first used::
+The package knows neither storage nor web pages: it works on a survey and on the reports that were
+collected. Beside ``deniably.regress`` these are its documented names, which are imported when they
+are first used::
 
     from deniably.workbench import rake, weighted_shares
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from deniably.workbench.models.raking import rake as rake
     from deniably.workbench.models.weighted_shares import weighted_shares as weighted_shares
 
+# Imported lazily: the models need pandas and formulaic, which a respondent's device does not have.
 _HOMES = {
     "plan_power": "design.power",
     "rake": "workbench.models.raking",

@@ -1,4 +1,5 @@
-"""What a study has: reports, counts or a server's results, and what is estimated from them."""
+"""Holds what a study collected (reports, counts or a server's results) and estimates results from
+it."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.5, 0.999
 
 @dataclass(frozen=True)
 class _Wanted:
-    """Results that are asked for: those of a ``question``, or of all; ``strata`` is a key and its
+    """A request for results: of one ``question``, or of all if None. ``strata`` is a key and its
     value."""
 
     question: str | None
@@ -46,9 +47,12 @@ class _Wanted:
 
 @dataclass(frozen=True, eq=False)
 class Collected:
-    """A survey and what it collected: reports, a tally file's counts, or what a server gives out.
+    """What a survey collected: its reports, the counts of a tally file, or the results that a
+    server publishes.
 
-    ``without`` says why there are no reports.
+    ``state`` is "open" or "closed", and ``n`` the number of respondents. ``served`` has the
+    results of a server, and ``tallied`` the counts of a tally file; None where there are none.
+    ``_without`` says why there are no reports.
     """
 
     survey: Survey
@@ -65,10 +69,9 @@ class Collected:
 
     @property
     def reports(self) -> ReportSet:
-        """The randomised reports, sorted by content.
+        """Returns the randomised reports, sorted by content.
 
-        Raises NoResults where a server gives out results alone, with its reason, and where there
-        are counts alone.
+        Raises NoResults, with the reason, where there are only counts or a server's results.
         """
         if self._reports is None:
             there = "results" if self.tallied is None else "counts"
@@ -80,24 +83,26 @@ class Collected:
 
     @property
     def has_reports(self) -> bool:
-        """Whether there are reports, and not only results or counts."""
+        """Returns whether there are reports, and not only results or counts."""
         return self._reports is not None
 
     @property
     def has_tallies(self) -> bool:
-        """Whether figures are estimated here, and not by a server."""
+        """Returns whether figures are estimated here, from reports or counts, and not by a
+        server."""
         return self._reports is not None or self.tallied is not None
 
     @property
     def is_grouped(self) -> bool:
-        """Whether the stratum of each report or count is known here."""
+        """Returns whether the stratum of each report or count is known here."""
         return self.tallied is not None or (
             self._reports is not None and self._reports.layout.stratified
         )
 
     @cached_property
     def tallies(self) -> dict[str, Tally]:
-        """The tally of every question. Raises NoResults without reports and counts."""
+        """Returns the tally of every question, by name. Raises NoResults where there are only a
+        server's results."""
         return self.reports.tally() if self.tallied is None else self.tallied.tallies
 
     def index(self, name: str) -> int:
@@ -113,11 +118,12 @@ class Collected:
         return self.survey.questions[self.index(name)]
 
     def names(self, *chosen: int) -> list[str]:
-        """Returns the names of questions, by their indices."""
+        """Returns the names of the questions with these indices in the survey."""
         return [self.survey.questions[index].name for index in chosen]
 
     def key_values(self, key: str) -> Sequence[str]:
-        """Returns the values of a key of the strata. Raises NoFigure for an unknown key."""
+        """Returns the values of a stratum key, such as "north" and "south" of "site". Raises
+        NoFigure for an unknown key."""
         keys = self.survey.strata or {}
         if key not in keys:
             why = nearest(key, keys) if keys else ": it has no strata, so no groups to compare"
@@ -127,8 +133,12 @@ class Collected:
     def document(
         self, question: str | None, confidence: float, *, smooth: bool = False
     ) -> SurveyResult:
-        """Returns the results of one question or of all, from reports or counts where there are
-        any."""
+        """Returns the results of one ``question``, or of all if None: estimated here from reports
+        or counts if there are any, else as the server estimates them.
+
+        ``smooth`` fits smooth distributions of numbers. Raises NoFigure for an unknown question
+        and a ``confidence`` out of range, and NoResults where the server refuses.
+        """
         check_confidence(confidence)
         if question is not None:
             self.question(question)
@@ -142,12 +152,15 @@ class Collected:
             )
         assert served is not None
         assert self._remote is not None
+        # The results at hand were fetched with other options, so the server is asked once more.
         if (confidence, smooth) != (served.confidence, False):
             served = fetch_results(self._remote, confidence=confidence, smooth=smooth)
         return _only(question, served)
 
     def _estimated(self, wanted: _Wanted, tallies: Mapping[str, Tally]) -> SurveyResult:
-        """What is wanted from these tallies, which takes long and is worked out once."""
+        """Returns the results that are wanted from these tallies. They are slow to estimate, and
+        kept."""
+        # Results of all questions also have those of each one.
         all_questions = self._kept.get(replace(wanted, question=None))
         if all_questions is not None:
             return _only(wanted.question, all_questions)
@@ -165,11 +178,17 @@ class Collected:
     def together(
         self, question: str | None, strata: Stratum | None = None
     ) -> dict[str, FollowUpCounts]:
-        """Returns the joint counts of questions with ``show_if``, of a subgroup."""
+        """Returns, for each follow-up question (``show_if``), how often its reports came with
+        those to the earlier question that decides who is asked; by the name of the follow-up.
+
+        ``strata`` fixes a subgroup, and ``question`` chooses one follow-up, None all. Questions
+        whose joint counts are not known are left out.
+        """
         return joint_counts(self.survey, partial(self._reports_to, strata), question)
 
     def people(self, strata: Stratum | None) -> int:
-        """Returns the number of reports of a subgroup; of all without ``strata``."""
+        """Returns the number of reports in a subgroup, or of all reports if ``strata`` is None or
+        empty."""
         if self.tallied is not None:
             return self.tallied.among(strata or {}).n
         if not strata:
@@ -178,7 +197,8 @@ class Collected:
         return len(self.reports.by(key)[value])
 
     def _reports_to(self, strata: Stratum | None, first: int, other: int) -> Blocks | None:
-        """What each respondent of a subgroup reported to two questions, where it is known."""
+        """Returns what each respondent of a subgroup reported to two questions; None where it is
+        not known."""
         if self.tallied is not None:
             return pairs_of(self.survey, self.tallied.among(strata or {}), first, other)
         reports = self.reports
@@ -189,7 +209,12 @@ class Collected:
     def subgroups(
         self, question: str | None, by: str, confidence: float, *, smooth: bool = False
     ) -> dict[str, SurveyResult]:
-        """Returns the results for each value of the key ``by`` whose results may be shown."""
+        """Returns the results of each value of the stratum key ``by``, by value.
+
+        Left out are values whose results may not be shown, because too few people reported. Raises
+        NoFigure for an unknown question or key, NoResults where there are no counts by stratum or
+        the server shows no subgroup, and BadModel where the strata of the reports are not known.
+        """
         check_confidence(confidence)
         values = self.key_values(by)
         if question is not None:
@@ -209,8 +234,12 @@ class Collected:
         }
 
     def tallies_by(self, by: str) -> dict[str, dict[str, Tally]]:
-        """Returns the tallies by value of a key and by question, for values with reports to every
-        question."""
+        """Returns the tally of each question in each value of the stratum key ``by``, as {value:
+        {question: tally}}.
+
+        Values that lack reports to some question are left out. Raises NoResults and BadModel as
+        ``subgroups``.
+        """
         if self.tallied is None:
             tallies = {value: part.tally() for value, part in self.reports.by(by).items()}
         else:
@@ -222,15 +251,24 @@ class Collected:
         }
 
     def pairs(self, first: int, second: int) -> Blocks:
-        """Returns what each respondent reported to two questions, by their indices."""
+        """Returns blocks of pairs: what each respondent reported to the two questions with these
+        indices.
+
+        Raises NoResults where a tally file did not count the pair, and NoFigure where it has more
+        than 20 million of them.
+        """
         if self.tallied is None:
             return values_of(self.reports, self.names(first, second))
         names = [self.survey.questions[index].name for index in (first, second)]
         return pair_blocks(self._both(self.tallied.whole, names))
 
     def pairs_by(self, by: str, first: int, second: int) -> Iterator[tuple[str, Blocks]]:
-        """Yields each value of a key with what its respondents reported to two questions. Values of
-        which nobody was asked both are left out."""
+        """Yields each value of the stratum key ``by`` with the pairs of what its respondents
+        reported to the two questions, as ``pairs`` returns them.
+
+        Values in which nobody was asked both are left out. Raises NoFigure for an unknown key, and
+        as ``pairs``.
+        """
         self.key_values(by)
         names = [self.survey.questions[index].name for index in (first, second)]
         if self.tallied is None:
@@ -244,13 +282,15 @@ class Collected:
                 yield value, pair_blocks(groups)
 
     def _counts_by(self, by: str) -> Iterator[tuple[str, Counts]]:
-        """The counts of each value of a key in a tally file. Raises NoResults."""
+        """Yields the counts of each value of a key in a tally file. Raises NoResults where it has
+        none by stratum."""
         assert self.tallied is not None
         for value in self.key_values(by):
             yield value, self.tallied.among({by: value})
 
     def _both(self, counts: Counts, names: Sequence[str]) -> Groups:
-        """What a tally file has of two questions. Raises NoResults, and NoFigure for very many."""
+        """Returns the joint counts of two questions in a tally file. Raises NoResults where it has
+        none, and NoFigure for very many."""
         first, other = names
         groups = counts.both(first, other)
         if groups is None:
@@ -266,13 +306,19 @@ class Collected:
         return groups
 
     def first_part(self, by: str) -> float:
-        """Returns the share of respondents who have the first of a key's two values; 0.5 if
-        unknown."""
+        """Returns the share of respondents who have the first of the two values of the stratum key
+        ``by``.
+
+        Returns 0.5 where that is not known, or the key does not have two values. Raises NoFigure
+        for an unknown key.
+        """
         values = self.key_values(by)
         if len(values) != 2 or not self.has_tallies:
             return 0.5
         try:
             sizes = [
+                # Not everybody is asked every question; the largest count is nearest to the number
+                # of people.
                 max(tally.n for tally in tallies.values())
                 for tallies in self.tallies_by(by).values()
             ]
@@ -282,7 +328,7 @@ class Collected:
 
 
 def inside(reports: ReportSet, by: str, value: str) -> npt.NDArray[np.bool_]:
-    """Returns a mask (n,) of the reports whose key ``by`` has this value."""
+    """Returns a mask (n,) of the reports whose stratum key ``by`` has this value."""
     there: npt.NDArray[np.bool_] = np.array(reports.strata[by], object) == value
     return there
 
@@ -295,7 +341,8 @@ def were_asked(reports: ReportSet, *questions: str) -> npt.NDArray[np.bool_]:
 
 
 def _only(question: str | None, document: SurveyResult) -> SurveyResult:
-    """The results of one question, or of all."""
+    """Returns the document with the results of one question, or unchanged if ``question`` is
+    None."""
     chosen = [each for each in document.questions if question in (None, each.name)]
     return structs.replace(document, questions=chosen)
 

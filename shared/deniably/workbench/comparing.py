@@ -1,4 +1,5 @@
-"""What goes together and what differs in a study's reports, as exhibits."""
+"""Crosses questions, and tests differences, in the reports of a study; returns tables of
+findings."""
 
 from __future__ import annotations
 
@@ -42,7 +43,12 @@ _MOST_CELLS = 10_000
 def by_strata(
     collected: Collected, question: str, by: str, confidence: float, weighed: Weighing | None = None
 ) -> ByStratumResult:
-    """Estimates a question by a key of the strata. Raises NoFigure where it cannot be compared."""
+    """Estimates a question in each value of the stratum key ``by``, and tests every two for a
+    difference.
+
+    ``weighed`` are the weights of the reports, None for none. Raises NoFigure where the question,
+    the key or the confidence is not known, or the question cannot be compared.
+    """
     check_confidence(confidence)
     of_question = collected.question(question)
     collected.key_values(by)
@@ -75,11 +81,16 @@ def crosstab(
     by: str | None,
     weighed: Weighing | None,
 ) -> Findings:
-    """Returns the cross-table of two questions, for all or for each value of the key ``by``. Raises
-    NoFigure and NoResults."""
+    """Returns the cross-table of two questions, for everybody or for each value of the stratum key
+    ``by``.
+
+    ``weighed`` are the weights of the reports, None for none. Raises NoFigure for questions that
+    cannot be crossed, and NoResults where neither reports nor joint counts are known.
+    """
     chosen = _crossable(collected, rows, columns)
     if by is None:
         own = weights_among(collected, weighed, rows, columns)
+        # Pairs come in the survey's order; ``chosen`` says later which question makes the rows.
         pairs_ = collected.pairs(*sorted(chosen))
         return crossed(collected, pairs_, chosen, confidence, weighed=own)
     tables = dict[str, Findings]()
@@ -94,7 +105,7 @@ def crosstab(
 
 
 def _crossable(collected: Collected, rows: str, columns: str) -> list[int]:
-    """The indices of two questions that can be crossed. Raises NoFigure."""
+    """Returns the indices of two questions. Raises NoFigure where they cannot be crossed."""
     chosen = [collected.index(name) for name in (rows, columns)]
     both = [collected.survey.questions[index] for index in chosen]
     if rows == columns:
@@ -120,7 +131,12 @@ def crossed(
     strata: Stratum | None = None,
     weighed: Weighing | None = None,
 ) -> Findings:
-    """Returns the cross-table of reports to two questions, which are given by their indices."""
+    """Returns the cross-table of the reports to two questions.
+
+    ``blocks`` are pairs of reported values in the order of the survey; ``chosen`` are the indices
+    of the rows' and of the columns' question. ``strata`` names the subgroup. Raises NoFigure where
+    the reports do not allow a table.
+    """
     try:
         crosstab = crosstab_result(collected.survey, chosen, blocks, confidence, strata, weighed)
     except Incomparable as error:
@@ -142,9 +158,13 @@ def difference(
     weighed: Weighing | None,
     other_weights: StratumWeights | None,
 ) -> Findings:
-    """Compares the choices of a question, the values of a key of the strata, or two studies.
+    """Tests differences between the choices of a question, the values of a stratum key, or two
+    studies.
 
-    Raises NoFigure where they cannot be compared, BadModel and NoResults.
+    With ``by`` the values of that key are compared; with ``other``, this study and another one;
+    else every two choices. ``part`` names one of several numbers. Raises NoFigure where the
+    figures cannot be compared or both ``by`` and ``other`` are given, BadModel for weights that do
+    not fit, and NoResults where there are no reports.
     """
     check_confidence(confidence)
     if other is None and other_weights is not None:
@@ -155,6 +175,7 @@ def difference(
         apart = by_strata(collected, question, by, confidence, weighed)
         shown = tabular.findings(stratum_exhibit.exhibit(apart, collected.survey))
         return findings.weighted(shown, weighed, findings.WEIGHTED_DIFFERENCE)
+    # A weighted side is compared with a weighted one: equal weights of 1 change no estimate.
     if weighed is None and other_weights is not None:
         weighed = weighing(collected.reports, np.ones(collected.n), None)
     here, there = side(collected, question, part, weighed), None
@@ -173,8 +194,8 @@ def difference(
 
 
 def between(here: Side, there: Side | None, confidence: float) -> Findings:
-    """Compares every two choices of a question; with ``there`` each choice, or the mean, here and
-    there.
+    """Compares every two choices of a question; or, if ``there`` is given, each choice or the mean
+    in the one study with that in the other.
 
     Raises NoFigure where they cannot be compared.
     """
@@ -195,7 +216,11 @@ def compared(
     parameters: Mapping[str, str],
     confidence: float,
 ) -> Findings:
-    """Returns the findings of a comparison of one question. Raises NoFigure and NoResults."""
+    """Returns the findings of one ``comparison`` of a question, with these ``parameters``.
+
+    Raises NoFigure where a parameter is missing or the figures cannot be compared, and NoResults
+    where there are neither reports nor counts.
+    """
     check_confidence(confidence)
     if missing := comparison.missing(parameters):
         raise NoFigure(missing)
@@ -208,7 +233,11 @@ def compared(
 
 
 def over_waves(waves: Sequence[Collected], question: str, confidence: float) -> Findings:
-    """Compares a question over waves; the last is the study's. Raises NoFigure and NoResults."""
+    """Tests what changed in a question over ``waves``, the last of which is the study itself.
+
+    Raises NoFigure where fewer than two waves asked the question alike, and NoResults where a wave
+    has neither reports nor counts.
+    """
     check_confidence(confidence)
     waves[-1].question(question)
     numbered = [
@@ -232,8 +261,11 @@ def over_waves(waves: Sequence[Collected], question: str, confidence: float) -> 
 def side(
     collected: Collected, question: str, part: str | None, weighed: Weighing | None = None
 ) -> Side:
-    """Returns a question's reports as one side of a comparison, weighted where ``weighed`` is
-    given."""
+    """Returns the reports to a question as one side of a comparison.
+
+    ``part`` names one of several numbers. ``weighed`` are the weights of the reports, None for
+    none. Raises NoFigure for an unknown question, and NoResults where there are no reports.
+    """
     of_question, weighted = collected.question(question), None
     if weighed is not None:
         weighted = WeightedReports(collected.reports, of_question, weighed, part)
@@ -253,8 +285,11 @@ def side(
 def follow_up_counts(
     collected: Collected, question: str, strata: Stratum, weighed: Weighing | None
 ) -> dict[str, FollowUpCounts]:
-    """Returns the joint counts of a question with ``show_if``, of a subgroup, with weights if
-    any."""
+    """Returns {``question``: how often its reports came with those to the earlier question that
+    decides who is asked}; empty unless it is a follow-up question (``show_if``).
+
+    ``strata`` fixes a subgroup, empty for everybody. With weights the counts are weighted.
+    """
     if weighed is None:
         return collected.together(question, strata)
     follow_up = follow_ups(collected.survey).get(question)
@@ -268,5 +303,5 @@ def follow_up_counts(
 
 
 def _is_counted(question: Question) -> bool:
-    """Whether its reports can be counted by choice; else its mean is compared."""
+    """Returns whether reports to a question count for choices; otherwise its mean is compared."""
     return isinstance(question, OfChoices) and isinstance(question.mechanism.law, Supporting)

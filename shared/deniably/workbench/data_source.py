@@ -1,4 +1,5 @@
-"""Where a report set is from: a server, whose register says who published the survey and when."""
+"""Says where a set of reports comes from: the server whose register proves who published the
+survey."""
 
 from __future__ import annotations
 
@@ -18,11 +19,12 @@ from deniably.trust.signing import fingerprint
 
 @dataclass(frozen=True)
 class Provenance:
-    """What the register says about a survey: who published it, and when.
+    """What the register of a server proves about a survey: who published it, and when.
 
-    ``entries`` are its own in the register: its publication, which its author signed, and its
-    closing. ``head`` is the hash of the register's last entry when the reports were taken out.
-    ``address`` is that of the survey's results, empty where they are not from a server.
+    ``entries`` are the register's entries about this survey: its publication, which its author
+    signed, and its closing if there is one. ``head`` is the hash of the register's last entry at
+    the time when the reports were fetched or exported. ``address`` is the web address of the
+    results, empty where the reports are not from a server.
     """
 
     entries: Sequence[RegisterEntry]
@@ -31,23 +33,23 @@ class Provenance:
 
     @property
     def author(self) -> str:
-        """The author's public key."""
+        """Returns the author's public key."""
         return signature_of(self.entries[0]).author
 
     @property
     def published(self) -> str:
-        """The day of publication, such as 2026-11-21."""
+        """Returns the day of publication, such as "2026-11-21"."""
         return str(self.entries[0]["day"])
 
     @property
     def closed(self) -> str:
-        """The day of closing; empty where the register has none."""
+        """Returns the day of closing, such as "2026-12-05"; empty where the register has none."""
         days = [str(entry["day"]) for entry in self.entries if entry.get("event") == "closed"]
         return days[0] if days else ""
 
     @property
     def text(self) -> str:
-        """A part of the register as JSON, for a file beside the reports."""
+        """Returns the entries and the head as JSON, for a file beside the reports."""
         where = {"address": self.address} if self.address else {}
         document = {"head": self.head, **where, "entries": self.entries}
         return json_file(document)
@@ -56,7 +58,7 @@ class Provenance:
 def provenance(register: Register, survey: Survey) -> Provenance:
     """Returns what a register says about a survey, after verifying the author's signature.
 
-    Raises BadRegister where it does not list this definition.
+    Raises BadRegister where the register does not list this very definition.
     """
     entry = register.find(survey)
     closed = [
@@ -64,14 +66,17 @@ def provenance(register: Register, survey: Survey) -> Provenance:
         for entry in register.entries
         if entry.get("event") == "closed" and entry.get("digest") == survey.digest
     ]
+    # The digest tells entries of this definition from those of another version under the same
+    # name.
     return Provenance([entry, *closed[:1]], register.head)
 
 
 def read_provenance(text: bytes, survey: Survey) -> Provenance:
-    """Reads the file beside the reports; its signature can be verified without a server.
+    """Reads the JSON that ``Provenance.text`` wrote, and verifies the author's signature, without
+    a server.
 
-    The chain of the register cannot be checked by so small a part of it. Raises BadRegister unless
-    an author signed this definition.
+    The hash chain of the register cannot be checked from so few entries. Raises BadRegister unless
+    the text has the form of a register and an author signed this definition.
     """
     try:
         part = msgspec.json.decode(text, type=_PartOfRegister)
@@ -90,8 +95,11 @@ class _PartOfRegister(msgspec.Struct, frozen=True):
 def publication(
     document: SurveyResult, survey: Survey, source: Provenance, warning: str = ""
 ) -> Publication:
-    """Returns the publication of results: sentences and methods that name this source; ``warning``
-    as in ``Publication``."""
+    """Returns the results with their source, ready to be written up as sentences and a methods
+    section.
+
+    ``warning`` is a sentence that files of data begin with.
+    """
     return Publication(
         document, survey, source.published, source.closed, fingerprint(source.author),
         source.address, warning,

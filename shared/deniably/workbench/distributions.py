@@ -1,4 +1,5 @@
-"""How the answers in a study's reports are spread: distributions, and quantiles of numbers."""
+"""Estimates how the answers in a study's reports are distributed: shares, and quantiles of
+numbers."""
 
 from __future__ import annotations
 
@@ -32,8 +33,13 @@ def distribution(
     *,
     smooth: bool,
 ) -> Findings:
-    """Returns the shares of choices, or with weights those of a number's ranges, for all or for
-    each value of ``by``. Raises NoFigure and NoResults."""
+    """Returns the shares of the choices of the question ``name``, or of the ranges of a number,
+    for everybody or for each value of the stratum key ``by``.
+
+    ``weighed`` are the weights of the reports, None for none. ``smooth`` fits a smooth
+    distribution. Raises NoFigure where the question has no distribution, and NoResults where there
+    are neither reports nor counts that are needed.
+    """
     documents = dict[str, SurveyResult]()
     question = collected.question(name)
     if weighed is not None:
@@ -60,8 +66,13 @@ def quantile(
     by: str | None,
     weighed: Weighing | None,
 ) -> Findings:
-    """Returns a quantile of a number, for all or for each value of ``by``. Raises NoFigure and
-    NoResults."""
+    """Returns the number up to which a ``share`` of the answers lies, for everybody or for each
+    value of the stratum key ``by``.
+
+    ``weighed`` are the weights of the reports, None for none. Raises NoFigure unless 0 < ``share``
+    < 1 and the question is a number whose reports determine the quantile, and NoResults where the
+    reports of a server would be needed.
+    """
     if not 0 < share < 1:
         raise NoFigure(f"share is {share:g}; a quantile belongs to one between 0 and 1")
     question = collected.question(name)
@@ -89,10 +100,12 @@ def quantile(
 
 
 def grouped(collected: Collected, name: str, count: int) -> Findings:
-    """Returns the groups of people on the map of a question.
+    """Returns ``count`` groups of people on the map of the question ``name``, found by k-means.
 
-    Raises NoFigure, NoResults, and ImportError without scikit-learn.
+    Raises NoFigure unless the question is a place on a map and ``count`` is from 1 to 12,
+    NoResults where there are no counts, and ImportError without scikit-learn.
     """
+    # Imported here, as scikit-learn is optional and takes a second to load.
     from deniably.estimation.clusters import clusters
 
     question = collected.question(name)
@@ -110,7 +123,8 @@ def grouped(collected: Collected, name: str, count: int) -> Findings:
 
 
 def buckets(question: Question) -> Buckets | None:
-    """Returns the ranges of a number that was asked with aim: distribution; None for others."""
+    """Returns the ranges into which a number was divided for its report; None for questions other
+    than numbers with ``aim: distribution``."""
     return next((group for group in groups(question) if isinstance(group, Buckets)), None)
 
 
@@ -122,7 +136,7 @@ def _in_groups(
     share: float,
     confidence: float,
 ) -> Findings:
-    """The quantile of each group that has one."""
+    """Returns the quantile of each group; groups whose reports do not determine it become notes."""
     quantiles, silent = dict[str, Findings](), list[str]()
     for value, (document, tally) in documents.items():
         try:
@@ -146,7 +160,8 @@ def _quantile(
     share: float,
     confidence: float,
 ) -> Findings:
-    """A quantile from a tally, or without one as the document has it."""
+    """Returns a quantile estimated from ``tally``; if that is None, the one that ``document``
+    has."""
     (shown,) = document.questions
     assert isinstance(shown, NumberResult)
     known = [] if shown.quantiles is UNSET else shown.quantiles
@@ -164,5 +179,6 @@ def _quantile(
         if quantile.share == share:
             return findings.of_quantile(document, quantile, group.unit, shown.n)
     if known:
+        # A server's results have a few quantiles only: for any other the reports are needed.
         collected.reports.among({})  # raises, and says why there are none, or none of a group
     raise NoFigure(f"{question.name}: these reports do not determine its quantiles")

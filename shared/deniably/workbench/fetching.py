@@ -1,4 +1,4 @@
-"""Fetches from a server a survey that its register lists, and all reports to it."""
+"""Fetches a survey and all reports to it from a server, and checks them against its register."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ from deniably.workbench.report_set import ReportSet
 
 _PATIENCE = 600  # seconds: a server reads and sorts every report before it begins to answer
 _EVERY = 1_000
-"""Reports between two signs of progress."""
+"""Reports between two calls that show progress."""
 COUNT = "Deniably-Reports"
-"""The header with how many reports a server gives out."""
+"""The HTTP header in which a server states how many reports it sends."""
 
 
 def fetch_survey(remote: Remote) -> tuple[Survey, Provenance]:
-    """Returns the definition of a survey on a server, which its author signed and the register
-    lists.
+    """Fetches the definition of a survey from a server; returns it with its entries in the
+    register.
 
-    Raises NoResults, with the reason.
+    Raises NoResults, with the reason, where the server does not answer, or no author's signature
+    in its register is on this definition.
     """
     try:
         survey = read_survey(remote.got("", limit=SMALL))
@@ -46,10 +47,11 @@ def fetch_reports(
     survey: Survey,
     read: Callable[[int, int], None] = lambda done, of: None,
 ) -> ReportSet:
-    """Returns the reports of a closed survey on a server, all of them or none.
+    """Fetches the reports of a closed survey from a server, all of them or none.
 
-    ``read`` is called now and then with how many have come, and how many there are. Raises
-    NoResults, with the reason.
+    ``read(done, count)`` is called now and then with the number of reports that arrived and that
+    there are. Raises NoResults, with the reason, where the server refuses or the connection is
+    cut.
     """
     try:
         with (
@@ -72,6 +74,7 @@ def fetch_reports(
         raise
     except DeniablyError as error:
         raise NoResults(f"{remote.host}: {error}") from None
+    # A cut connection may look like the end of the stream, so the stated number decides.
     if len(reports) != count:
         raise NoResults(
             f"the connection to {remote.host} was cut after {len(reports):,} of {count:,} reports;"
@@ -93,7 +96,8 @@ def _count(answer: requests.Response) -> int:
 
 
 def _counted(lines: Iterator[bytes], count: int, read: Callable[[int], None]) -> Iterator[bytes]:
-    """The lines, of which there are as many as the server said. Raises NoResults for more."""
+    """Yields the lines, and counts them. Raises NoResults where there are more than the server
+    said."""
     number = 0
     for number, line in enumerate(lines, 1):
         if number > count:

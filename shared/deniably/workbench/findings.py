@@ -1,4 +1,5 @@
-"""What a study was asked: figures as a table, with the estimator and the pictures of the pages."""
+"""Makes the tables that a study's methods return: figures, their estimator, and the pictures of
+the pages."""
 
 from __future__ import annotations
 
@@ -29,10 +30,10 @@ from deniably.survey.strata import stratum_text
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Subgroups(Table):
-    """The results of each value of a key of the strata. ``parts`` has them by the value.
+    """The results of each value of a stratum key, one after the other. ``parts`` has them by
+    value.
 
-    ``rows`` are those of ``results.csv``, one subgroup after the other: its column ``strata`` says
-    which.
+    ``rows`` are those of ``results.csv``; the column ``strata`` names the subgroup.
     """
 
     parts: Mapping[str, Results]
@@ -99,7 +100,7 @@ WEIGHTED_DIFFERENCE = (
 
 
 def of_subgroups(title: str, documents: Mapping[str, SurveyResult]) -> Subgroups:
-    """Returns the results of several subgroups, by the value of their key."""
+    """Returns the results of several subgroups, by value of their stratum key, as one table."""
     parts = {value: as_results(document) for value, document in documents.items()}
     lines = list[Sequence[str]]()
     for value, part in parts.items():
@@ -112,7 +113,10 @@ def of_subgroups(title: str, documents: Mapping[str, SurveyResult]) -> Subgroups
 
 
 def of_mean(document: SurveyResult, only: str | None = None) -> Findings:
-    """Returns the means of a question's results; with ``only`` the mean of that part."""
+    """Returns the means of one question; with ``only``, the mean of that part.
+
+    Raises NoFigure where the question has no mean, or no such part.
+    """
     mean_rows = [row for row in rows(document) if row["figure"] == "mean"]
     chosen = [row for row in mean_rows if only in (None, row.get("part"))]
     if mean_rows and not chosen:
@@ -124,7 +128,11 @@ def of_mean(document: SurveyResult, only: str | None = None) -> Findings:
 
 
 def of_distribution(document: SurveyResult) -> Findings:
-    """Returns the shares of a question's results: of choices, or up to each end of a range."""
+    """Returns the shares of one question: of its choices, or up to the end of each range of a
+    number.
+
+    Raises NoFigure where the question has none.
+    """
     (question,) = document.questions
     figures = ("share", "share at most", OF_THOSE_ASKED, SHARE_ASKED)
     chosen = [row for row in rows(document) if row["figure"] in figures]
@@ -138,7 +146,7 @@ def of_distribution(document: SurveyResult) -> Findings:
 
 
 def side_by_side(caption: str, parts: Mapping[str, Findings]) -> Findings:
-    """Returns the findings of several subgroups, by the value of their key, as one table."""
+    """Returns the findings of several subgroups, by value of their stratum key, as one table."""
     first = next(iter(parts.values()))
     lines: list[Sequence[str]] = [("group", *first.lines[0])]
     for value, part in parts.items():
@@ -160,7 +168,8 @@ def side_by_side(caption: str, parts: Mapping[str, Findings]) -> Findings:
 
 @dataclass(frozen=True, eq=False)
 class WeightedAmong:
-    """The weighted shares among those who were asked, of the reports of so many ``people``."""
+    """Weighted shares among those who were asked a follow-up question (``show_if``), from the
+    reports of ``people`` respondents."""
 
     people: int
     shown: AmongAskedResult
@@ -173,9 +182,12 @@ def of_weighted(
     by: str | None,
     among: Mapping[str, WeightedAmong],
 ) -> Findings:
-    """Returns weighted shares and means. ``tables`` has the table of the question under no name; of
-    several choices a person, or several numbers, one for each under its name. ``among`` has the
-    shares of those who were asked a question with ``show_if``, by the values of ``by``."""
+    """Returns weighted shares and means of one question as a table of findings.
+
+    ``tables`` has the question's table under an empty name. If a person may give several answers
+    or numbers, it has a table for each, by name. For a follow-up question (``show_if``), ``among``
+    has the shares of those who were asked, by the values of the stratum key ``by``.
+    """
     listed = list(rows(document))
     plain = {row.get("choice"): row for row in listed if row["figure"] == "share"}
     means = {row.get("part") or "": row for row in listed if row["figure"] == "mean"}
@@ -184,6 +196,8 @@ def of_weighted(
     for name, shares in tables.items():
         for share in shares.rows:
             like = means.get(name)
+            # A table of an option has its yes ("1") and its no; only the yes is a figure of the
+            # results.
             if share["figure"] == "share":
                 like = plain.get(str(share["answer"])) if name == "" else plain.get(name)
                 like = None if name and share["answer"] != "1" else like
@@ -192,6 +206,8 @@ def of_weighted(
     made += _weighted_among(listed, among, by)
     groups = list(dict.fromkeys(str(row["strata"]) for row in made))
     figures = [OF_THOSE_ASKED, SHARE_ASKED, "share", "mean"]
+    # As in results.csv: by subgroup, kind of figure and choice; a mean has no choice and comes
+    # last.
     made.sort(
         key=lambda row: (
             groups.index(str(row["strata"])),
@@ -210,7 +226,7 @@ def of_weighted(
 def _weighted_among(
     listed: Sequence[ResultRow], among: Mapping[str, WeightedAmong], by: str | None
 ) -> Iterator[ResultRow]:
-    """Rows of the shares among those who were asked, and of how many these are."""
+    """Yields the rows of the shares among those who were asked, and of how many these are."""
     head: ResultRow = {key: listed[0].get(key) for key in _OF_QUESTION}
     head |= {"choice": None, "choice_label": None}
     for value, among_row in among.items():
@@ -223,7 +239,7 @@ def _weighted_among(
 
 
 def _grouped(made: Sequence[ResultRow]) -> list[Sequence[str]]:
-    """The lines of a table, with a column for the subgroup where there are any."""
+    """Returns the lines of a table, with a column for the subgroup if there are any."""
     confidence = made[0]["confidence"]
     assert isinstance(confidence, float)
     if not made[0]["strata"]:
@@ -242,12 +258,14 @@ def _texts(made: Sequence[ResultRow]) -> int:
 
 
 def _weighted_row(like: ResultRow, weighted_row: Mapping[str, Cell], by: str | None) -> ResultRow:
-    """A row of ``results.csv`` with the figures of a weighted one."""
+    """Returns a row of ``results.csv`` with the weighted figures instead of the plain ones."""
     n, effect = weighted_row["n"], weighted_row["design_effect"]
+    # Adding 0.0 turns -0.0 into 0.0.
     estimate, low, high = (
         float(weighted_row[key] or 0) + 0.0 for key in ("estimate", "low", "high")
     )
     assert isinstance(n, int)
+    # A weighted share may lie below 0 or above 1; its reading, as everywhere, does not.
     reading = rounding.share(estimate, [max(low, 0.0), min(high, 1.0)])
     shown = {"reads": reading.value, "reads_interval": reading.interval}
     if weighted_row["figure"] == "mean":
@@ -271,11 +289,12 @@ _OF_QUESTION = (
     "survey", "digest", "state", "question", "question_label", "odds", "epsilon", "delta", "choice",
     "choice_label", "confidence", "figure", "part", "unit", "p", "q",
 )  # fmt: skip
-"""Columns that weights leave as they are."""
+"""The columns that weights leave unchanged."""
 
 
 def means_alone(findings: Findings, part: str | None) -> Findings:
-    """Returns the weighted means, or the one of a part. Raises NoFigure where there are none."""
+    """Returns only the weighted means, or with ``part`` only the mean of that part. Raises
+    NoFigure where there are none."""
     means = [row for row in findings.rows if row["figure"] == "mean"]
     chosen = [row for row in means if part in (None, row["part"])]
     parts = ", ".join(dict.fromkeys(str(row["part"]) for row in means))
@@ -283,14 +302,15 @@ def means_alone(findings: Findings, part: str | None) -> Findings:
 
 
 def shares_alone(findings: Findings) -> Findings:
-    """Returns the weighted figures that are shares. Raises NoFigure."""
+    """Returns only the weighted shares. Raises NoFigure where there are none."""
     kinds = ("share", OF_THOSE_ASKED, SHARE_ASKED)
     shares = [row for row in findings.rows if row["figure"] in kinds]
     return _some(findings, shares, "no distribution: its reports tell no shares")
 
 
 def _some(findings: Findings, chosen: Sequence[Mapping[str, Cell]], why: str) -> Findings:
-    """Some rows of weighted figures. Raises NoFigure, with the reason, if there are none."""
+    """Returns some rows of weighted figures. Raises NoFigure, with the reason, if there are
+    none."""
     if not chosen:
         raise NoFigure(f"{findings.rows[0]['question']} has {why}")
     kept = [dict(row) for row in chosen]
@@ -298,7 +318,7 @@ def _some(findings: Findings, chosen: Sequence[Mapping[str, Cell]], why: str) ->
 
 
 def of_quantile(document: SurveyResult, quantile: QuantileResult, unit: str, n: int) -> Findings:
-    """Returns a quantile of a number."""
+    """Returns a quantile of a number as a table with one row. ``n`` is the number of reports."""
     (question,) = document.questions
     low, high = quantile.interval
     row: ResultRow = {
@@ -325,21 +345,22 @@ def of_quantile(document: SurveyResult, quantile: QuantileResult, unit: str, n: 
 
 
 def of_whom(findings: Findings, question: Question, *, asked: bool) -> Findings:
-    """Returns the findings with a first note that says whose shares they are, for a question with
-    ``show_if``."""
+    """Returns the findings, preceded for a follow-up question (``show_if``) by a note on whose
+    shares they are."""
     sentence = whose(question, asked=asked)
     return replace(findings, notes=[sentence, *findings.notes]) if sentence else findings
 
 
 def cost_of_weights(weighed: Weighing) -> str:
-    """Returns what weights cost (Kish), as a note."""
+    """Returns a note on how many times the respondents the weights cost: n over Kish's effective
+    sample size (Kish 1965)."""
     cost = len(weighed.weights) / weighed.kish
     return f"Weights cost {cost:.2f} times the respondents (Kish)."
 
 
 def weighted(findings: Findings, weighed: Weighing | None, estimator: str) -> Findings:
-    """Returns the findings with this estimator and a note on the cost of weights; unchanged without
-    weights."""
+    """Returns the findings with this ``estimator`` and a note on what the weights cost; unchanged
+    without weights."""
     if weighed is None:
         return findings
     return replace(findings, notes=[*findings.notes, cost_of_weights(weighed)], estimator=estimator)
@@ -348,7 +369,8 @@ def weighted(findings: Findings, weighed: Weighing | None, estimator: str) -> Fi
 def of_mean_difference(
     here: Side, there: Side, comparison: StatedDifference, confidence: float
 ) -> Findings:
-    """Returns the difference of a mean between two studies."""
+    """Returns the difference of a mean between two studies, with its test, as a table with one
+    row."""
     document = comparison.result(confidence)
     low, high = document["interval"]
     row: ResultRow = {
@@ -409,7 +431,8 @@ def _shown(
 
 
 def _buckets(question: NumberResult, confidence: float) -> Iterator[Sequence[str]]:
-    """A line a range: its share for display, and the share up to its end with its interval."""
+    """Yields a line for each range: its share for display, and the share up to its end with its
+    interval."""
     yield ("range", "share", "up to its end", f"{level_text(confidence)} interval")
     for bucket in question.distribution or ():
         share = f"{100 * bucket.consistent:.1f} %"

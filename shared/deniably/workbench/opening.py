@@ -1,4 +1,5 @@
-"""Opens what a survey collected: from a server, from an export, or as it is at hand."""
+"""Opens the results of a survey as a study: from a server, from files, or from reports in
+memory."""
 
 from __future__ import annotations
 
@@ -55,20 +56,23 @@ def open(  # noqa: A001  # as deniably.open
 
     ``source`` is the address of the survey's form or results, such as
     https://example.org/surveys/workplace; a folder that ``deniably export`` wrote, a .zip of it or
-    its database;
-    a report set in parts, of ``deniably gather`` or ``deniably simulate --reports``; a tally file
-    of ``deniably tally``, which has counts and no reports; or a survey with its reports, such as
-    ``(survey, deniably.randomise(people))``. ``token`` is an
-    analyst's token, for a survey whose reports or results are not public; it travels over HTTPS or
-    to this machine alone.
+    its database; a report set in several files, by ``deniably gather`` or ``deniably simulate
+    --reports``; a tally file of ``deniably tally``, which has counts and no reports; or a survey
+    with its reports, such as ``(survey, deniably.randomise(people))``. ``token`` is an analyst's
+    token, for a survey whose reports or results are not public; the token travels over HTTPS or to
+    this machine alone.
 
-    The author's signature of the definition is verified, from a server against its register. A
-    server that gives out no reports is opened with its results alone: what needs reports then says
-    so. A report set in parts needs no signature, and a tally file has none; the study says where
-    none was verified. Raises NoResults, with the reason, where a server shows neither
-    or a tally file has no reports; NoExport for counts that do not fit, and for a folder or
-    .zip that was cut short, or changed: whose definition is not the signed one, whose design is not
-    the definition's, or whose reports no device of it makes; and ValueError for another source.
+    The author's signature of the definition is verified: that of an export from its
+    ``register.json``, that of a server against its register. A server that gives out no reports is
+    opened with its results alone; methods that need reports then raise NoResults. A report set in
+    several files may lack a signature, and a tally file has none; the study says where none was
+    verified.
+
+    Raises NoResults, with the reason, where a server shows neither reports nor results, and where
+    there are no reports at all. Raises NoExport for a tally file whose counts contradict each
+    other, and for a folder, database or .zip that was cut short or changed: the definition is not
+    the signed one, the design does not follow from the definition, or no device could have made
+    the reports. Raises ValueError for any other source.
     """
     if isinstance(source, tuple):
         return _at_hand(*source)
@@ -78,6 +82,7 @@ def open(  # noqa: A001  # as deniably.open
     if path.is_dir():
         return _folder(path)
     if path.exists():
+        # Told by their first bytes, as people rename files.
         if _begins(path, BEGINS):
             return _exported(*_database(path))
         return _counted(path) if _is_text(path) else _exported(*_zipped(path))
@@ -114,7 +119,8 @@ def _folder(path: Path) -> Study:
 
 
 def _in_parts(folder: Path) -> bool:
-    """Whether the design names parts of the reports. Raises NoExport where it cannot be read."""
+    """Returns whether the design names several files of reports. Raises NoExport where it cannot
+    be read."""
     try:
         return "parts" in cast("dict[str, object]", read_json(folder / DESIGN))
     except OSError as error:
@@ -128,7 +134,8 @@ def _exported(reports: ReportSet, source: Provenance) -> Study:
 
 
 def _database(path: Path) -> tuple[ReportSet, Provenance]:
-    """The reports of a database that stands alone, in which an export's files are, too."""
+    """Reads a database of ``deniably export`` that stands alone; it holds the export's other
+    files, too."""
     try:
         files = files_of(path)
         with TemporaryDirectory() as temporary:
@@ -141,6 +148,7 @@ def _database(path: Path) -> tuple[ReportSet, Provenance]:
                         f" --database {path}"
                     )
                 (folder / name).write_text(files[name], encoding="utf-8", newline="")
+            # A link, so that an export is read as any other without a copy of the database.
             (folder / FORMATS["sqlite"].file).symlink_to(path.absolute())
             return read_export(folder)
     except ValueError:
@@ -151,7 +159,7 @@ def _database(path: Path) -> tuple[ReportSet, Provenance]:
 
 
 def _is_text(path: Path) -> bool:
-    """Whether a file begins as JSON does, and not as a .zip."""
+    """Returns whether a file begins as JSON does, and not as a .zip."""
     return _begins(path, b"{")
 
 
@@ -190,7 +198,7 @@ def _at_hand(survey: Survey, at_hand: ReportSet | Reports) -> Study:
 
 
 def _zipped(file: Path) -> tuple[ReportSet, Provenance]:
-    """The export in a .zip, at its top or in one folder."""
+    """Reads the export in a .zip, at its top or in one folder."""
     try:
         with (
             open_file(file) as packed,
@@ -201,6 +209,7 @@ def _zipped(file: Path) -> tuple[ReportSet, Provenance]:
                 raise NoExport(f"{file} has reports in parts: unpack it, and open the folder")
             for member in archive.infolist():
                 name = Path(member.filename).name
+                # Only known names are unpacked, and never under a path of the archive's own.
                 if name in _FILES and not member.is_dir():
                     unpack(archive, member, Path(scratch) / name)
             return _read(Path(scratch), file)
@@ -278,7 +287,7 @@ def _answered(
     served: SurveyResult | None,
     tallied: TalliedSet | None,
 ) -> dict[str, int]:
-    """How many reports each question has."""
+    """Returns the number of reports to each question."""
     if tallied is not None:
         return {name: tally.n for name, tally in tallied.tallies.items()}
     if reports is not None and survey.complete:
@@ -293,7 +302,7 @@ def _answered(
 
 
 def _lacking(without: str, tallied: TalliedSet | None) -> Iterator[str]:
-    """What a study without reports lacks, and which reports were not counted."""
+    """Yields what a study without reports lacks, and which reports were not counted."""
     if without:
         yield f"Only {'results' if tallied is None else 'counts'}: {without}"
     if tallied is not None and tallied.left_out:

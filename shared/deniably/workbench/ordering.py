@@ -1,4 +1,5 @@
-"""Sorts packed reports by content in bounded memory, with runs on disk where there are many."""
+"""Sorts packed reports by content in bounded memory, by merging sorted runs on disk if there are
+many."""
 
 from __future__ import annotations
 
@@ -15,17 +16,20 @@ _ROOM = 1 << 24
 
 
 def in_order(rows: Rows) -> Rows:
-    """Returns the rows, sorted as bytes."""
+    """Returns the rows sorted as byte strings. Shape (n, width), as given."""
     width = rows.shape[1]
+    # One byte string a row, so that numpy sorts whole rows. It ignores zero bytes at the end of
+    # such strings, which changes no order among rows of one width.
     texts = np.ascontiguousarray(rows).view(f"S{width}").ravel()
     return np.sort(texts).view(np.uint8).reshape(-1, width)
 
 
 def sorted_blocks(blocks: Iterable[Rows], width: int, room: int = _ROOM) -> Iterator[Rows]:
-    """Yields all rows of ``blocks``, sorted as bytes, in blocks that take at most about ``room``
-    bytes.
+    """Yields all rows of ``blocks`` in the order of their bytes, in blocks of about ``room`` bytes
+    at most.
 
-    What does not fit waits in temporary files without a name, which vanish with the process.
+    Rows that do not fit into memory wait in unnamed temporary files, which vanish with the
+    process.
     """
     files, held, size = list[IO[bytes]](), list[Rows](), 0
     try:
@@ -37,6 +41,7 @@ def sorted_blocks(blocks: Iterable[Rows], width: int, room: int = _ROOM) -> Iter
                 held, size = [], 0
         last = in_order(np.vstack(held)) if held else np.zeros((0, width), np.uint8)
         if files:
+            # Every run has an equal share of the room for the rows of it that are in memory.
             share = max(room // (len(files) + 1) // width, 1)
             runs = [_Run(_from_file(file, share, width)) for file in files]
             yield from _merged([*runs, _Run(_slices(last, share))])
@@ -48,14 +53,14 @@ def sorted_blocks(blocks: Iterable[Rows], width: int, room: int = _ROOM) -> Iter
 
 
 class _Run:
-    """A sorted run on disk; its ``head`` is in memory, and empty at the end."""
+    """A sorted run of rows; its first rows, the ``head``, are in memory. None after the last."""
 
     def __init__(self, rest: Iterator[Rows]) -> None:
         self._rest = rest
         self.head = next(rest, None)
 
     def take(self, bound: bytes) -> Rows:
-        """Takes the rows of the head up to ``bound``, and reads on where it is used up."""
+        """Removes and returns the rows of the head up to ``bound``; reads on where none is left."""
         assert self.head is not None
         cut = _up_to(self.head, bound)
         taken, self.head = self.head[:cut], self.head[cut:]
@@ -66,12 +71,13 @@ class _Run:
 
 def _merged(runs: list[_Run]) -> Iterator[Rows]:
     while runs := [run for run in runs if run.head is not None]:
+        # Up to the smallest last row in memory, no run can have an unread row that comes before.
         bound = min(run.head[-1].tobytes() for run in runs if run.head is not None)
         yield in_order(np.vstack([run.take(bound) for run in runs]))
 
 
 def _up_to(rows: Rows, bound: bytes) -> int:
-    """How many sorted rows are at most ``bound``, by bisection."""
+    """Returns how many of the sorted rows are at most ``bound``, by bisection."""
     low, high = 0, len(rows)
     while low < high:
         middle = (low + high) // 2

@@ -1,8 +1,11 @@
-"""Packs reports into rows of bytes: as small as their integers allow, and in the order of a set.
+"""Packs reports into rows of bytes, as short as their integers allow, that sort as the reports do.
 
 A row has the number of the report's stratum, where the set has strata, and then the reports to all
-questions, in the survey's order. Rows compare as bytes, so a set of reports can be sorted by
-content, whatever their ids were and whenever they came.
+questions, in the survey's order. Rows are compared byte by byte. Sorting them removes the order of
+arrival, as rows hold no ids and no times.
+
+A report is made of cells: the numbers that it can name, such as the indices of choices or the
+outputs of a channel.
 """
 
 from __future__ import annotations
@@ -21,9 +24,9 @@ from deniably.survey.questions import Question
 from deniably.survey.survey import Survey
 
 Rows = npt.NDArray[np.uint8]
-"""Packed reports, shape (n, width)."""
+"""Packed reports, shape (n, bytes of a row)."""
 Values = Sequence[Sequence[int] | None]
-"""One question's values in some reports, as in the wire format; None where it was not asked."""
+"""The integers that n devices sent for one question, a list each; None where it was not asked."""
 
 _BLOCK = 10_000
 """Reports that are unpacked at once for a tally."""
@@ -31,9 +34,10 @@ _BLOCK = 10_000
 
 @dataclass(frozen=True, eq=False)
 class WireBlock:
-    """Some reports, each a list of its values in the survey's order; None where not asked.
+    """Some reports as devices send them: for each a list of integers per question, in the survey's
+    order, None where the question was not asked.
 
-    ``strata`` are the numbers of their strata; None where they are not known, or left out.
+    ``strata`` are the numbers of their strata; None where the strata are not known or left out.
     """
 
     values: Sequence[Sequence[Sequence[int] | None]]
@@ -42,11 +46,11 @@ class WireBlock:
 
 @dataclass(frozen=True, eq=False)
 class Answered:
-    """The reports to one question.
+    """The reports to one question, unpacked.
 
-    ``asked`` (n,) marks those that have one. ``cells`` are shape (n, cell_count) and boolean where
-    a report names any number of cells, else (n, s) integers: the numbers of the cells. Rows that
-    were not asked are 0 throughout.
+    ``asked`` (n,) marks the rows that have a report. ``cells`` has shape (n, cells) and is boolean
+    where a report can name any number of cells; otherwise it has shape (n, s), and its integers
+    are the s cells that each report names. Rows that were not asked are 0 throughout.
     """
 
     asked: npt.NDArray[np.bool_]
@@ -55,10 +59,12 @@ class Answered:
 
 @dataclass(frozen=True)
 class PackedField:
-    """The place of one question's reports in a row: ``width`` bytes from ``start`` on.
+    """The part of a packed row that holds the report to one question: ``width`` bytes from
+    ``start`` on.
 
-    Where not everybody is asked, the first byte is 1 for a report and 0 for none. Then bits follow,
-    one a cell; or ``count`` numbers, each of ``size`` bytes and counted from ``low``.
+    If ``optional``, because not everybody is asked, the first byte is 1 for a report and 0 for
+    none. By ``kind``, there follow ``count`` bits, one for each cell; or ``count`` numbers of
+    ``size`` bytes each, of which the lowest possible one, ``low``, was subtracted.
     """
 
     question: Question
@@ -71,13 +77,14 @@ class PackedField:
 
     @property
     def width(self) -> int:
-        """The number of bytes."""
+        """Returns the number of bytes of the field."""
         return self.optional + (
-            -(-self.count // 8) if self.kind == "bits" else self.count * self.size
+            -(-self.count // 8) if self.kind == "bits" else self.count * self.size  # rounded up
         )
 
     def pack(self, values: Values) -> Rows:
-        """Packs the values of n checked reports, shape (n, width)."""
+        """Packs the integers of n checked reports to this question; returns rows of shape (n,
+        width)."""
         asked = np.fromiter((value is not None for value in values), np.bool_, len(values))
         some = [value for value in values if value is not None]
         if self.kind == "bits":
@@ -86,7 +93,8 @@ class PackedField:
         return self.pack_some(asked, flat.reshape(-1, self.count))
 
     def pack_cells(self, asked: npt.NDArray[np.bool_], cells: npt.NDArray[Any]) -> Rows:
-        """Packs what ``unpack`` gives. Raises ValueError where a number is beyond the field's."""
+        """Packs an ``Answered`` back into rows of shape (n, width). Raises ValueError where a
+        number is beyond what the field can hold."""
         some = cells[asked]
         if self.kind == "numbers" and some.size:
             low, high = int(some.min()), int(some.max())
@@ -95,7 +103,7 @@ class PackedField:
         return self.pack_some(asked, some)
 
     def unpack(self, rows: Rows) -> Answered:
-        """Unpacks this question's reports from the rows of a set."""
+        """Unpacks this question's reports from whole rows, shape (n, bytes of a row)."""
         own = rows[:, self.start : self.start + self.width]
         asked = own[:, 0] == 1 if self.optional else np.ones(len(rows), np.bool_)
         body = own[:, self.optional :]
@@ -108,7 +116,7 @@ class PackedField:
         return Answered(asked, np.where(asked[:, None], numbers, 0))
 
     def tally(self, rows: Rows) -> Tally:
-        """Returns the tally of packed rows."""
+        """Returns the tally of this question's reports in whole rows."""
         cell_count = self.question.mechanism.law.cell_count
         tally = Tally(0, np.zeros(cell_count or 0, np.int64), endless=cell_count is None)
         for at in range(0, len(rows), _BLOCK):
@@ -120,12 +128,14 @@ class PackedField:
         n, cells = int(answered.asked.sum()), answered.cells[answered.asked]
         if self.kind == "bits":
             return Tally(n, cells.sum(axis=0, dtype=np.int64))
+        # Noise makes reports below 0, and bincount counts from 0 on.
         start = int(cells.min()) if cell_count is None and cells.size else 0
         counts = np.bincount(cells.ravel() - start, minlength=cell_count or 0).astype(np.int64)
         return Tally(n, counts, start, endless=cell_count is None)
 
     def pack_some(self, asked: npt.NDArray[np.bool_], some: npt.NDArray[Any]) -> Rows:
-        """Packs the cells of those who were asked."""
+        """Packs the cells of those who were ``asked``, in their order; returns rows of shape (n,
+        width), in which the others are 0."""
         rows = np.zeros((len(asked), self.width), np.uint8)
         if self.optional:  # first, so that a set sorted by bytes has those not asked first
             rows[:, 0] = asked
@@ -141,10 +151,11 @@ class PackedField:
 
 @dataclass(frozen=True)
 class Layout:
-    """The places of all questions in a row, by their names.
+    """Where the report to each question stands in a packed row, by the question's name.
 
-    ``stratified`` rows begin with a byte for the number of the stratum, which is not randomised.
-    A set has strata only where every one may be known (``results.subgroups.all_shown``).
+    ``stratified`` rows begin with a byte for the number of the stratum, which is not randomised. A
+    set of reports has strata only where each stratum has enough reports to be shown
+    (``results.subgroups.all_shown``).
     """
 
     survey: Survey
@@ -153,11 +164,12 @@ class Layout:
 
     @property
     def width(self) -> int:
-        """The number of bytes of a row."""
+        """Returns the number of bytes of a row."""
         return self.stratified + sum(field.width for field in self.fields.values())
 
     def pack(self, block: WireBlock) -> Rows:
-        """Packs checked reports. Raises ValueError where strata are missing, or not wanted."""
+        """Packs checked reports into rows. Raises ValueError where the strata are missing though
+        the layout has them, or are given though it does not."""
         if (block.strata is not None) is not self.stratified:
             raise ValueError("strata are given exactly if the layout has them")
         columns: Iterable[Values] = zip(*block.values, strict=True) if block.values else ()
@@ -170,8 +182,8 @@ class Layout:
         return self.with_strata(np.array(block.strata or (), np.int64), packed)
 
     def with_strata(self, strata: npt.NDArray[np.int64], packed: Sequence[Rows]) -> Rows:
-        """Returns rows from the packed reports to each question, and the numbers of their
-        strata."""
+        """Joins the packed reports to each question into whole rows, after the numbers (n,) of
+        their strata if the layout has them."""
         first = [strata.astype(np.uint8)[:, None]] if self.stratified else []
         return np.hstack([*first, *packed])
 
@@ -183,7 +195,7 @@ class Layout:
 
 
 def layout(survey: Survey, *, stratified: bool = False) -> Layout:
-    """Returns the layout of a survey's reports, with their strata or without."""
+    """Returns the layout of the reports to a survey; ``stratified`` includes their strata."""
     optional, start = not survey.complete, int(stratified)
     fields = dict[str, PackedField]()
     for question in survey.questions:
@@ -203,17 +215,18 @@ def _field(question: Question, start: int, optional: bool) -> PackedField:
 
 
 def _numbers(law: Law) -> int:
-    """How many cells a report names."""
+    """Returns how many numbers a report sends."""
     if isinstance(law, Several):
         return law.s
     return law.most if isinstance(law, Supporting) else 1
 
 
 def reach(law: Law) -> tuple[int, int]:
-    """Returns the lowest and the highest cell that a report can name."""
+    """Returns the lowest and the highest number that a report by this law can send."""
     if isinstance(law, Noise):
         return -law.reach, law.k - 1 + law.reach
     if isinstance(law, Several):
+        # Part i of d sends its value v as v * d + i (SPEC 2.14).
         d = len(law.parts)
         ends = [reach(part) for part in law.parts]
         return min(low for low, _ in ends) * d, max(high for _, high in ends) * d + d - 1

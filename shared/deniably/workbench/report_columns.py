@@ -1,8 +1,8 @@
-"""The columns of exported reports: their names, and what their integers mean.
+"""Names the columns of exported reports, and says what their integers mean.
 
-Do not tabulate them as if they were answers: they are randomised, and estimates need p and q. Only
-strata are not randomised: they are what the link said. They have columns where every stratum may be
-known, and else ``note`` says why they are left out.
+The columns are randomised: do not tabulate them as if they were answers, as estimates need p and
+q. Only strata are not randomised: they were in the link of the survey. They have columns where
+each stratum has enough reports to be shown; otherwise ``note`` says why they are left out.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from deniably.survey.survey import Survey
 from deniably.workbench.packing import Answered, Layout, PackedField, Rows, layout
 
 RANDOMISED = "(randomised)"
-"""What ends the title of every column."""
+"""The end of the title of every randomised column."""
 WARNING = (
     "Do not tabulate these columns as if they were answers: every value is randomised, and"
     " estimates need p and q, which design.json has."
 )
 NOT_RANDOMISED = "(not randomised: known from the link)"
-"""What ends the title of a column of strata."""
+"""The end of the title of every column of strata."""
 ROW = "row"
 """The name of the first column: the number of the row, from 1 on."""
 
@@ -39,7 +39,8 @@ Kind = Literal["index", "named", "part", "number"]
 
 @dataclass(frozen=True)
 class FileColumn:
-    """A column of small integers.
+    """A column of small integers, which holds all or part of the randomised reports to one
+    question.
 
     ========  ==============================================================================
     kind      what its integers are
@@ -50,10 +51,12 @@ class FileColumn:
     number    the reported number, in steps of the range: that of the ``place``-th part
     ========  ==============================================================================
 
-    ``label`` says in words what it is about. ``categories`` are the labels of its integers from 0
-    on; empty where it is a number. ``optional`` columns are empty where the question was not asked,
-    or the part or option not sampled. ``p`` and ``q`` are, of a column that is 0 or 1, the
-    probabilities of 1 where the answer is this choice, and where it is not.
+    ``label`` says in words what the column is about. ``categories`` are the labels of its integers
+    from 0 on; empty where they are numbers of their own. Cells of ``optional`` columns are empty
+    where the question was not asked, or the part or option not sampled. ``choice`` and ``part``
+    name what the column is about, None if it is the whole question. ``p`` and ``q`` are the
+    probabilities of a 1 if the true answer is this choice, and if it is not; None unless the
+    column is 0 or 1.
     """
 
     name: str
@@ -70,17 +73,17 @@ class FileColumn:
 
     @property
     def title(self) -> str:
-        """The label, with the remark that the column is randomised."""
+        """Returns the label, with the remark that the column is randomised."""
         return f"{self.label} {RANDOMISED}"
 
     @property
     def p_and_q(self) -> tuple[Fraction | None, Fraction | None]:
-        """The probabilities p and q of the column's reports."""
+        """Returns the probabilities p and q of a 1; (None, None) where the column has none."""
         return self.p, self.q
 
     @property
     def reach(self) -> tuple[int, int]:
-        """The least and the largest integer that a report can have."""
+        """Returns the smallest and the largest integer that the column can have."""
         if self.categories:
             return 0, len(self.categories) - 1
         law = self.question.mechanism.law
@@ -93,9 +96,11 @@ class FileColumn:
 
 @dataclass(frozen=True)
 class StratumColumn:
-    """A column of what the link said of a key of the strata: the number of its value, from 0 on.
+    """A column with the value of one stratum key, which the respondent's link stated: the number
+    of the value, from 0 on.
 
-    It is not randomised. ``categories`` are the values; ``place`` is that of the key among all.
+    The column is not randomised. ``categories`` are the values, and ``place`` is the number of the
+    key among all keys.
     """
 
     name: str
@@ -105,23 +110,24 @@ class StratumColumn:
 
     @property
     def p_and_q(self) -> tuple[None, None]:
-        """None: nothing was randomised."""
+        """Returns (None, None), as nothing was randomised."""
         return None, None
 
     @property
     def title(self) -> str:
-        """The key, with the remark that the column is not randomised."""
+        """Returns the key, with the remark that the column is not randomised."""
         return f"{self.key} {NOT_RANDOMISED}"
 
     @property
     def reach(self) -> tuple[int, int]:
-        """The least and the largest number of a value."""
+        """Returns the smallest and the largest number of a value."""
         return 0, len(self.categories) - 1
 
 
 @dataclass(frozen=True)
 class Filled:
-    """A column's integers for some reports, and where there is one."""
+    """The integers of a column for n reports, ``values`` (n,), and a mask of the cells that are
+    not empty, ``there`` (n,). Values of empty cells are meaningless."""
 
     values: npt.NDArray[np.int64]
     there: npt.NDArray[np.bool_]
@@ -129,7 +135,7 @@ class Filled:
 
 @dataclass(frozen=True)
 class FileColumns:
-    """The columns of a survey's reports, in order, but for the number of the row.
+    """All columns of a survey's reports in order, without the first one, which numbers the rows.
 
     ``strata`` come first, if the set has strata, and then the randomised ``columns``.
     """
@@ -146,15 +152,15 @@ class FileColumns:
 
     @property
     def names(self) -> list[str]:
-        """The names of all columns."""
+        """Returns the names of all columns."""
         return [column.name for column in self]
 
     def of(self, question: str) -> list[FileColumn]:
-        """Returns the columns of a question."""
+        """Returns the columns of the question with this name."""
         return [column for column in self.columns if column.question.name == question]
 
     def filled(self, rows: Rows) -> list[Filled]:
-        """Returns the integers of all columns for packed reports."""
+        """Returns the integers of each column, in order, for n packed reports."""
         filled = [self._values(column, rows) for column in self.strata]
         for name, field in self.layout.fields.items():
             answered = field.unpack(rows)
@@ -162,7 +168,8 @@ class FileColumns:
         return filled
 
     def column_of(self, name: str, rows: Rows) -> Filled:
-        """Returns the integers of one column for packed reports. Raises KeyError."""
+        """Returns the integers of the column ``name`` for n packed reports. Raises KeyError for an
+        unknown column."""
         for column in self:
             if column.name == name:
                 if isinstance(column, StratumColumn):
@@ -172,9 +179,10 @@ class FileColumns:
         raise KeyError(name)
 
     def pack(self, filled: Mapping[str, Filled]) -> Rows:
-        """Packs reports from columns by name: the opposite of ``filled``.
+        """Packs n reports from their columns, by name: the inverse of ``filled``.
 
-        Raises ValueError where a column is missing, or contradicts another.
+        Raises ValueError where a column is missing, or a row is not one that a device could have
+        reported.
         """
         if lacks := [name for name in self.names if name not in filled]:
             raise ValueError(f"there is no column {lacks[0]}")
@@ -182,6 +190,8 @@ class FileColumns:
         for name, field in self.layout.fields.items():
             own = self.of(name)
             packed.append(_pack(field, own, [filled[column.name] for column in own]))
+        # Redundant columns follow from others, so unpacking again finds every contradiction
+        # between them.
         rows = self.layout.with_strata(self._numbers(filled), packed)
         for column, back in zip(self, self.filled(rows), strict=True):
             was = filled[column.name]
@@ -193,19 +203,21 @@ class FileColumns:
         return rows
 
     def _values(self, column: StratumColumn, rows: Rows) -> Filled:
-        """The numbers of the values of one key."""
+        """Returns the numbers of the values of one key."""
         shape = [len(key.categories) for key in self.strata]
         values = np.unravel_index(self.layout.strata(rows), shape)[column.place]
         return Filled(values.astype(np.int64), np.ones(len(rows), np.bool_))
 
     def _numbers(self, filled: Mapping[str, Filled]) -> npt.NDArray[np.int64]:
-        """The numbers of the strata that all keys give together. Raises ValueError."""
+        """Returns the numbers (n,) of the strata. Raises ValueError for a value that a key does
+        not have."""
         numbers = np.zeros(0, np.int64)
         for column in self.strata:
             values, there = filled[column.name].values, filled[column.name].there
             low, high = column.reach
             if not (there & (low <= values) & (values <= high)).all():
                 raise ValueError(f"{column.name} is one of {low} to {high} in every row")
+            # Strata are numbered with the last key running fastest (SPEC 4.6).
             numbers = numbers * len(column.categories) + values if len(numbers) else values
         return numbers
 
@@ -227,8 +239,8 @@ def columns_of(places: Layout) -> FileColumns:
 
 
 def columns_in(survey: Survey, names: Collection[str]) -> FileColumns:
-    """Returns the columns of a file with columns of these ``names``; with strata if the file has
-    them."""
+    """Returns the columns of the reports to ``survey`` in a file that has columns of these
+    ``names``; strata are among them if the file has a column for each stratum key."""
     columns = columns_of(layout(survey, stratified=bool(survey.strata)))
     if {key.name for key in columns.strata} <= set(names):
         return columns
@@ -236,8 +248,8 @@ def columns_in(survey: Survey, names: Collection[str]) -> FileColumns:
 
 
 def note(places: Layout) -> str:
-    """Returns the sentence on strata that stands beside ``WARNING``; empty for a survey without
-    strata."""
+    """Returns a sentence on strata for the documentation of a file: which columns are not
+    randomised, or why there are none. Empty for a survey without strata."""
     survey = places.survey
     keys = ", ".join(sorted(survey.strata or {}))
     if not keys:
@@ -251,7 +263,8 @@ def note(places: Layout) -> str:
 
 
 def randomisation_note(places: Layout) -> str:
-    """Returns ``WARNING``, and ``note`` where there is one."""
+    """Returns the warning not to tabulate randomised columns, followed by a sentence on strata if
+    the survey has any."""
     return " ".join(filter(None, (WARNING, note(places))))
 
 
@@ -264,7 +277,7 @@ _Column = TypeVar("_Column", FileColumn, StratumColumn)
 
 
 def _unique(column: _Column, taken: set[str]) -> _Column:
-    """The column under a name that no other has, in small letters or capitals."""
+    """Returns the column under a name that no other has, even where capitals are not told apart."""
     name, number = column.name, 1
     while name.casefold() in taken:
         number += 1
@@ -303,6 +316,7 @@ def _of_question(question: Question, optional: bool) -> Iterator[FileColumn]:
                     f"{question.label}: {small.label}", of_part, optional, part=small.name,
                 )  # fmt: skip
     for place, (choice, label) in enumerate(choices):
+        # Padding is a choice that nobody can give, so that p and q say nothing about it.
         blank = place >= law.k
         yield FileColumn(
             f"{name}__{choice}", "named", question, place, f"{question.label}: {label}",
@@ -363,9 +377,12 @@ def _fill(column: FileColumn, field: PackedField, answered: Answered) -> Filled:
         return Filled(cells[:, column.place].astype(np.int64), asked)
     numbers = cells.astype(np.int64)
     if isinstance(law, Several):
+        # A number v of part i was sent as v * d + i; a sum over the row picks the one number of
+        # this part.
         mine = (numbers % len(law.parts) == column.place) & asked[:, None]
         return Filled(np.where(mine, numbers // len(law.parts), 0).sum(axis=1), mine.any(axis=1))
     if isinstance(law, Supporting) and law.both:
+        # An option v was sent as 2 * v + answer (SPEC 2.8).
         mine = (numbers // 2 == column.place) & asked[:, None]
         return Filled(np.where(mine, numbers % 2, 0).sum(axis=1), mine.any(axis=1))
     only = numbers[:, 0]
@@ -374,6 +391,7 @@ def _fill(column: FileColumn, field: PackedField, answered: Answered) -> Filled:
     elif column.kind == "part":
         assert isinstance(column.question, Product)
         shape = column.question.shape
+        # The index of a combination has its last part running fastest.
         only = only // prod(shape[column.place + 1 :]) % shape[column.place]
     return Filled(np.where(asked, only, 0), asked)
 

@@ -1,6 +1,6 @@
-"""The rows of a report set: what its reports say, by question, column and stratum.
+"""Holds a set of reports and reads them by question, by column and by stratum.
 
-Models read these, and a ``ReportSet``, which stands above both, fits them.
+Models read these rows. ``ReportSet`` adds the methods that fit models.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from deniably.workbench.report_columns import FileColumns, Filled, columns_of, n
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReportRows:
-    """The reports to a ``survey``, sorted by content, without the models that are fitted to them.
+    """The reports to one survey, sorted by content, without the methods that fit models.
 
-    ``rows`` are packed as the ``layout`` says. Two are equal exactly if they have the same survey
-    and the same reports, whoever sent them and whenever. Everything in it but ``strata`` is
-    randomised: estimates read its ``tally()``, and models its ``column()``.
+    ``rows`` are packed as the ``layout`` says. Two sets are equal if they have the same survey and
+    the same reports, whoever sent them in whatever order. Everything but ``strata`` is randomised:
+    estimates read ``tally()``, and models ``column()``.
     """
 
     layout: Layout
@@ -41,6 +41,7 @@ class ReportRows:
         same = same and self.layout.stratified is other.layout.stratified
         return same and np.array_equal(self.rows, other.rows)
 
+    # Equal sets would need equal hashes, and so a pass over all rows.
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
@@ -48,18 +49,18 @@ class ReportRows:
 
     @property
     def survey(self) -> Survey:
-        """The definition."""
+        """Returns the definition of the survey."""
         return self.layout.survey
 
     @cached_property
     def columns(self) -> FileColumns:
-        """The columns of an export, with their names and what they mean."""
+        """Returns the columns of an export of these reports: their names and what they mean."""
         return columns_of(self.layout)
 
     @cached_property
     def strata(self) -> dict[str, list[str]]:
-        """The strata that the links stated: a value for each row, by key. Empty where strata were
-        left out."""
+        """Returns the strata that the respondents' links stated, as {key: value of each row}.
+        Empty where strata were left out."""
         numbers = [
             self.columns.column_of(key.name, self.rows).values for key in self.columns.strata
         ]
@@ -69,21 +70,22 @@ class ReportRows:
         }
 
     def tally(self) -> dict[str, Tally]:
-        """Returns the tally of every question, by name: the same counts as the server's."""
+        """Returns the tally of every question, by name, with the same counts as the server's."""
         return {name: field.tally(self.rows) for name, field in self.layout.fields.items()}
 
     def answered(self, question: str) -> Answered:
-        """Returns the reports to a question: who was asked, and the cells of each. Raises
-        KeyError."""
+        """Returns the reports to a question: who was asked, and what each report names. Raises
+        KeyError for an unknown question."""
         return self.layout.fields[question].unpack(self.rows)
 
     def column(self, name: str) -> Filled:
-        """Returns the integers of an exported column, in the order of the rows. Raises KeyError."""
+        """Returns the integers of an exported column, in the order of the rows. Raises KeyError
+        for an unknown column."""
         return self.columns.column_of(name, self.rows)
 
     def among(self, stratum: Stratum) -> Self:
-        """Returns the reports of a subgroup, such as ``{"site": "north"}``, as a set with all
-        methods.
+        """Returns the reports of a subgroup, such as ``{"site": "north"}``, as a set of the same
+        type.
 
         Raises BadModel where strata were left out, and for a key or value that the survey does not
         have.
@@ -96,15 +98,17 @@ class ReportRows:
         return replace(self, rows=self.rows[np.isin(self.layout.strata(self.rows), wanted)])
 
     def by(self, key: str) -> dict[str, Self]:
-        """Returns the reports of each value of a key of the strata, in the definition's order.
+        """Returns the reports of each value of a stratum key, by value, in the order of the
+        definition.
 
-        Raises BadModel as ``among`` does.
+        Raises BadModel where strata were left out, and for an unknown key.
         """
         self.need_strata(key)
         return {value: self.among({key: value}) for value in (self.survey.strata or {})[key]}
 
     def need_strata(self, *keys: str) -> None:
-        """Raises BadModel where strata were left out, or there is none of such a key."""
+        """Raises BadModel where strata were left out, or the survey lacks one of these stratum
+        keys."""
         known = sorted(self.survey.strata or {})
         for key in keys:
             if any(question.name == key for question in self.survey.questions):

@@ -1,4 +1,5 @@
-"""The set of a survey's randomised reports, without ids, receipts and order."""
+"""Holds the set of a survey's randomised reports, without ids, receipts and order, and fits models
+to it."""
 
 from __future__ import annotations
 
@@ -26,10 +27,10 @@ if TYPE_CHECKING:
 
 
 class ReportSet(ReportRows):
-    """The reports to a ``survey``, sorted by content: all that leaves a server besides counts.
+    """The reports to one survey, sorted by content: besides counts, all that leaves a server.
 
-    It has what ``ReportRows`` have, and fits models, whose modules are loaded when they are asked
-    for: an export needs none of them.
+    A set has what ``ReportRows`` have, and methods that fit models. The modules of models are
+    imported only when such a method is called, as an export needs none of them.
     """
 
     def shares(
@@ -41,13 +42,14 @@ class ReportSet(ReportRows):
         by: str | None = None,
         confidence: float = 0.95,
     ) -> Table:
-        """Returns the shares of all true answers to a question, and their mean, with weights.
+        """Estimates the share of each true answer to a question, and the mean, with weights.
 
-        ``weights`` are by stratum, as ``{"north": 1.2, "south": 0.8}``, or in the order of the rows
-        and alike within each stratum, as ``rake`` returns them. ``strata`` are keys:
-        errors are then those within strata, which a design of a sample from each makes smaller.
-        ``by`` is a key, and each of its values has rows of its own. Otherwise as
-        ``weighted_shares``. Raises BadModel.
+        ``weights`` are by stratum, such as ``{"north": 1.2, "south": 0.8}``; or one per row, alike
+        within each stratum, as ``rake`` returns them; None for equal weights. ``strata`` are keys:
+        standard errors are then those within strata, which are smaller if a sample was drawn from
+        each stratum. ``by`` is a key whose values have rows of their own. The columns of the table
+        are those of ``deniably.workbench.weighted_shares``. Raises BadModel for an unknown
+        question or key, for weights that do not fit, and where strata were left out.
         """
         from deniably.workbench.models.effective_sample import shares_of_reports
 
@@ -56,11 +58,13 @@ class ReportSet(ReportRows):
         )
 
     def rake(self, margins: Mapping[str, Mapping[str, float]]) -> Floats:
-        """Returns weights in the order of the rows, with mean 1, that meet known shares of strata.
+        """Returns a weight per row, with mean 1, so that the weighted shares of strata are the
+        known ``margins``.
 
         ``margins`` are such as ``{"site": {"north": 0.4, "south": 0.6}}``. Only strata have
-        margins: of a question nobody knows who gave which answer. Raises BadModel for another
-        column, and as ``deniably.workbench.rake`` does.
+        margins: of a question nobody knows who gave which answer. Raises BadModel for a column
+        that is no stratum key and for shares that are not positive or do not sum to 1, and
+        NoEstimate where no weights meet the margins.
         """
         from deniably.workbench.models.raking import rake
 
@@ -86,9 +90,11 @@ class ReportSet(ReportRows):
     ) -> Regression:
         """Fits a regression to the reports, such as ``"stolen ~ often + score(happy) + C(site)"``.
 
-        Strata stand under their keys, here ``site``. ``weights`` are as in ``shares``, and
-        ``strata`` are keys whose strata the errors of a weighted model are taken within. See
-        ``models.of_reports.regress_reports``. Raises BadModel.
+        Questions and stratum keys (here ``site``) are named in the formula. ``weights`` are as in
+        ``shares``; ``strata`` are keys, and the errors of a weighted model are then those within
+        strata. ``link``, ``law``, ``se`` and ``confidence`` are as in ``deniably.regress``. Raises
+        BadModel for a formula, question or weights that do not fit, and NoEstimate where the
+        reports do not determine the coefficients.
         """
         from deniably.workbench.models.of_reports import regress_reports
 
@@ -99,25 +105,27 @@ class ReportSet(ReportRows):
 
 
 def report_set(places: Layout, blocks: Iterable[WireBlock]) -> ReportSet:
-    """Returns the set of checked reports that come in blocks, in any order."""
+    """Packs checked reports, which come in blocks in any order, into a set."""
     return of_rows(places, map(places.pack, blocks))
 
 
 def of_rows(places: Layout, blocks: Iterable[Rows]) -> ReportSet:
-    """Returns the set of reports that are packed already, in any order."""
+    """Returns the set of packed reports, which come in blocks in any order."""
     empty = np.zeros((0, places.width), np.uint8)
     return ReportSet(places, in_order(np.vstack([empty, *blocks])))
 
 
 def checked(survey: Survey, values: object) -> list[list[int] | None]:
-    """Returns one report's values by question, as an object of JSON, in the survey's order.
+    """Returns the integers of one report by question, in the survey's order; None where not asked.
+    ``values`` is the JSON object that a device sent.
 
-    Raises BadReport unless a device could have made them.
+    Raises BadReport unless a device could have made these values.
     """
     try:
         integers = msgspec.convert(values, dict[str, list[int]], strict=True)
     except msgspec.ValidationError as error:
         raise BadReport(f"a report has a list of integers by question: {error}", "$") from None
+    # Names come from anybody's report: an error repeats no long ones.
     if unknown := set(integers) - {question.name for question in survey.questions}:
         raise BadReport(f"the survey has no question {min(unknown)[:64]}", "$")
     decoded: list[list[int] | None] = []
@@ -133,13 +141,13 @@ def checked(survey: Survey, values: object) -> list[list[int] | None]:
 
 
 def of_simulation(reports: Reports) -> ReportSet:
-    """Returns the set of simulated reports, as ``deniably.randomise`` returns them."""
+    """Returns the set of the simulated reports that ``deniably.randomise`` returned."""
     places = layout(reports.survey, stratified=bool(reports.survey.strata))
     return of_rows(places, packed_simulation(places, reports))
 
 
 def packed_simulation(places: Layout, reports: Reports) -> Iterator[Rows]:
-    """Returns simulated reports, packed, in their order."""
+    """Yields simulated reports as packed rows, in their order."""
     start = 0
     for block in reports.blocks:
         packed = [_packed(field, block[name]) for name, field in places.fields.items()]
@@ -152,6 +160,8 @@ def _packed(field: PackedField, some: Some) -> Rows:
     cells = some.reports
     if named(field.question.mechanism.law):
         count = field.question.mechanism.law.cell_count
+        # The simulation packs bits of such laws with the first choice lowest; rows have it
+        # highest.
         cells = np.unpackbits(cells, axis=1, count=count, bitorder="little")
         if field.kind == "numbers":
             cells = cells.argmax(axis=1)

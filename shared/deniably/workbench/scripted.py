@@ -1,11 +1,12 @@
-"""The figures that a script works out again from the exported columns: how, and from which.
+"""Says how a script can estimate figures again from the exported columns, and from which ones.
 
-A share follows from p and q. Any other estimate is the mean of scores, one for each report. The
-score of an integer is the estimate from a single report of it, so scores come from the code of the
-results; and only figures that agree with the results are handed to a script.
+A share follows from p and q. Any other estimate is the mean of scores, one per report: the score
+of an integer is the estimate from a single report of it. Scores therefore come from the code of
+the results, and only figures that agree with the results are handed to a script.
 
-Its standard error follows from the variance of the scores. Results know more than that: how much
-variance the mechanism allows at this mean. Where that decides, a script gets the bound.
+The standard error of such a mean follows from the variance of the scores. Results use more: the
+variance that the mechanism allows at this mean. Where that makes a difference, a script gets the
+bound.
 """
 
 from __future__ import annotations
@@ -39,13 +40,13 @@ from deniably.workbench.report_rows import ReportRows
 
 _LARGEST = 4_096
 """Outputs of a column whose scores are written one by one."""
-_NEAR = 1e-9
-_CLOSE = 1e-8
+_NEAR = 1e-9  # relative difference at which two estimates agree
+_CLOSE = 1e-8  # the same of two variances
 
 
 @dataclass(frozen=True)
 class Scripted:
-    """A figure of a question, and the column that it is estimated from.
+    """A figure of a question, with the recipe to estimate it from one column of the export.
 
     ========  =================================================================================
     method    the estimate from the integers y of the column
@@ -54,13 +55,14 @@ class Scripted:
     scores    the mean of the y-th of ``numbers``, from the 0th on
     line      start + step * mean(y); ``numbers`` are start, step and the least variance
     among     the share of 1 over that of everybody without a 1 in ``hidden``, another column:
-              among those who were asked a question with ``show_if``; ``numbers``: p, q
+              among those who were asked a follow-up (``show_if``); ``numbers``: p, q
     ========  =================================================================================
 
-    The standard error of a share is that of ``estimate.standard_error``; that of a mean is the
-    deviation of its scores over the root of n, of a variance within ``least`` and ``most``. Where
-    two scores give a share, one report of the score ``added`` is added for it, as for other shares:
-    at the mean m the variance is then (high - m) (m - low). That of a ratio is by the delta method.
+    The standard error of a share is that of ``estimate.standard_error``. That of a mean is the
+    root of the variance of its scores over n; the variance is kept between ``least`` and ``most``.
+    Where two scores ``low`` and ``high`` give a share, one report of the score ``added`` is added,
+    as for other shares, and the variance at the resulting mean m is (high - m) (m - low). That of
+    a ratio is by the delta method.
     """
 
     question: str
@@ -79,14 +81,14 @@ class Scripted:
 
 @dataclass(frozen=True)
 class Script:
-    """The figures that scripts work out again, and the names of those that they do not."""
+    """The figures that scripts estimate again, and the names of those that they leave out."""
 
     figures: list[Scripted]
     left_out: list[str]
 
 
 def script_of(reports: ReportRows) -> Script:
-    """Returns the figures of a report set that a script can work out again, and the names of the
+    """Returns the figures of a report set that a script can estimate again, and the names of the
     others."""
     tallies, worked, left = reports.tally(), list[Scripted](), list[str]()
     for question in reports.survey.questions:
@@ -122,7 +124,8 @@ _LEFT_OUT = (
 
 
 def _among(question: Question, own: list[FileColumn]) -> list[Scripted]:
-    """The shares of those who were asked; none where reports do not name one choice or more."""
+    """Returns the shares among those who were asked; none where reports do not name single
+    choices."""
     law = question.mechanism.law
     if not isinstance(question, Conditional) or not isinstance(law, Supporting) or law.both:
         return []
@@ -139,7 +142,8 @@ def _among(question: Question, own: list[FileColumn]) -> list[Scripted]:
 
 
 def _of_group(question: Question, group: Group, own: list[FileColumn]) -> Iterator[Scripted | str]:
-    """How each figure of a group is estimated, or its name where a script does not."""
+    """Yields how each figure of a group is estimated, or its name where a script does not estimate
+    it."""
     part = group.part.name if group.part else ""
     scores = scores_of(question, group, own)
     for index, figure in enumerate(group.figures):
@@ -164,7 +168,8 @@ def _of_group(question: Question, group: Group, own: list[FileColumn]) -> Iterat
 def _share(
     labels: tuple[str, str, str, str], figure: Share, question: Question, own: list[FileColumn]
 ) -> Scripted | None:
-    """The share of a choice or a combination."""
+    """Returns the recipe for the share of a choice or of a combination; None where p and q do not
+    give it."""
     law, answers = question.mechanism.law, list(figure.answers)
     if isinstance(law, Finite) and (law.k, law.cell_count) == (2, 2):
         (own_answer,) = answers
@@ -182,7 +187,8 @@ def _share(
 
 
 def _added(question: Question, scripted: Scripted) -> float | None:
-    """The score that half a report on either side has: see ``analysis.weighted_mean``."""
+    """Returns the score of one more report, half of it on either side; None for more than two
+    scores. The standard error of a share adds it, too."""
     low, high = min(scripted.numbers), max(scripted.numbers)
     if not all(isclose(score, low) or isclose(score, high) for score in scripted.numbers):
         return None
@@ -194,13 +200,15 @@ def _added(question: Question, scripted: Scripted) -> float | None:
 
 _Numbers = list[tuple[float, ...]]
 Scored = tuple[FileColumn, Literal["scores", "line"], _Numbers]
-"""A column, how its integers are scored, and the numbers of each figure: see ``Scripted``."""
+"""A column, how its integers are scored, and the ``numbers`` of each figure, all as in
+``Scripted``."""
 
 
 def scores_of(question: Question, group: Group, own: list[FileColumn]) -> Scored | None:
-    """Returns the column of a group, and the scores of its integers for each figure.
+    """Returns the column of a group of figures, and the scores of its integers for each figure.
 
-    None where a report is no single integer, or the integers do not tell.
+    ``own`` are the columns of the question. Returns None where a report is not a single integer,
+    or has too many values to list their scores.
     """
     law: Law = question.mechanism.law
     cell_count, place, parts = law.cell_count, 0, 1
@@ -210,10 +218,12 @@ def scores_of(question: Question, group: Group, own: list[FileColumn]) -> Scored
         law = law.parts[place]
     if isinstance(law, Several) or (isinstance(law, Supporting) and (law.size != 1 or law.both)):
         return None
+    # Noise is added, so the estimate is a line in the report: two points give it.
     outputs = 2 if isinstance(law, Noise) else law.cell_count
     if outputs > _LARGEST or (isinstance(law, Supporting) and law.blanks):
         return None
     singles = [
+        # An unbiased estimate is linear in the counts: that from one report is the report's score.
         _estimates(group, from_cells(1, {output * parts + place: 1}, cell_count))
         for output in range(outputs)
     ]
@@ -230,7 +240,8 @@ def scores_of(question: Question, group: Group, own: list[FileColumn]) -> Scored
 
 
 def _estimates(group: Group, tally: Tally) -> list[float | None]:
-    """The estimates of a group's figures; that of a mean without its intervals, which take long."""
+    """Returns the estimates of a group's figures. That of a mean is computed without intervals,
+    which are slow."""
     if isinstance(group, SingleMean):
         mean = group.estimate(tally, CONFIDENCE)
         return [None if mean is None else mean.estimate]
@@ -241,7 +252,8 @@ def _estimates(group: Group, tally: Tally) -> list[float | None]:
 
 
 def _agreeing(scripted: Scripted, reports: ReportRows, expected: FigureEstimate) -> Scripted | None:
-    """The figure with the bounds of its variance; None where it is not that of the results."""
+    """Returns the recipe with the bounds of its variance; None unless it gives the estimate of the
+    results."""
     estimate = worked_out(scripted, reports)
     if expected.estimate is None or expected.standard_error is None or not estimate.n:
         return None
@@ -268,7 +280,8 @@ class WorkedOut(NamedTuple):
 
 
 def worked_out(scripted: Scripted, reports: ReportRows) -> WorkedOut:
-    """Returns a figure from its column, as a script works it out; nan without a value."""
+    """Estimates a figure from its column, in the same steps as a script does; nan if nobody was
+    asked."""
     if scripted.method == "among":
         return _worked_out_among(scripted, reports)
     column = reports.column(scripted.column)
@@ -279,6 +292,7 @@ def worked_out(scripted: Scripted, reports: ReportRows) -> WorkedOut:
     if scripted.method == "share":
         p, q = scripted.numbers
         count = int((values == scripted.value).sum())
+        # Half a report more on either side, so that reports that are all alike have an error, too.
         support = min(max((count + 0.5) / (n + 1), min(p, q)), max(p, q))
         return WorkedOut(n, (count / n - q) / (p - q), support * (1 - support) / (p - q) ** 2)
     if scripted.method == "line":
@@ -294,7 +308,8 @@ def worked_out(scripted: Scripted, reports: ReportRows) -> WorkedOut:
 
 
 def _worked_out_among(scripted: Scripted, reports: ReportRows) -> WorkedOut:
-    """The ratio of a share to that of those who were asked, with its linearised variance."""
+    """Returns the ratio of a share to that of those who were asked, with its linearised
+    variance."""
     p, q = scripted.numbers
     gave, hidden = (reports.column(name) for name in (scripted.column, scripted.hidden))
     of_all = (gave.values[gave.there] - q) / (p - q)

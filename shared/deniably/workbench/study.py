@@ -1,4 +1,4 @@
-"""A closed survey with what it collected: what an analyst's notebook asks."""
+"""Holds a closed survey with what was collected, and answers what an analyst asks in a notebook."""
 
 from __future__ import annotations
 
@@ -43,21 +43,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Study(Table):
-    """A survey and its reports, as ``deniably.open`` found them.
+    """A closed survey and its reports, as ``deniably.open`` returns them.
 
-    It shows its title and a line for each question: type, reports, mechanism and epsilon. ``n`` is
-    the number of respondents. ``source`` is what the register says of it, verified; None for
-    reports that were not opened from a server or an export.
+    Printed, a study shows its title and a line for each question: type, reports, mechanism and
+    epsilon. ``n`` is the number of respondents. ``source`` is what a register proves about the
+    survey, verified; None for reports that were not opened from a server or an export.
 
-    A tally file has counts and no reports: what needs whole reports then says so.
+    A study of a tally file has counts and no reports: methods that need whole reports then raise
+    NoResults, and say so.
 
     Every method returns a frozen value with ``to_frame()``, ``to_dict()`` and a table as its text.
-    All read randomised reports. They rest on the same assumptions: people answered as they were
-    asked, devices kept to the design, and respondents are a random sample of the population that
-    intervals are for.
+    All methods estimate from randomised reports, under the same assumptions: people answered as
+    they were asked, devices kept to the design, and respondents are a random sample of the
+    population that intervals are for.
 
     The class is long because its docstrings are the reference of the library: each method is a few
-    lines that ask ``collected``, ``distributions``, ``weighted_figures`` or ``comparing``.
+    lines that call ``collected``, ``distributions``, ``weighted_figures`` or ``comparing``.
     """
 
     source: Provenance | None
@@ -65,31 +66,30 @@ class Study(Table):
 
     @property
     def survey(self) -> Survey:
-        """The signed definition."""
+        """Returns the definition of the survey, as its author signed it."""
         return self._collected.survey
 
     @property
     def state(self) -> str:
-        """Whether the survey is open or closed."""
+        """Returns "open" or "closed"."""
         return self._collected.state
 
     @property
     def n(self) -> int:
-        """The number of respondents."""
+        """Returns the number of respondents."""
         return self._collected.n
 
     @property
     def reports(self) -> ReportSet:
-        """The randomised reports, sorted by content.
+        """Returns the randomised reports, sorted by content.
 
-        Raises NoResults where a server gives out results alone, with its reason, and where there
-        are counts alone.
+        Raises NoResults, with the reason, where there are only counts or a server's results.
         """
         return self._collected.reports
 
     @property
     def has_reports(self) -> bool:
-        """Whether there are reports, and not only results or counts."""
+        """Returns whether there are reports, and not only results or counts."""
         return self._collected.has_reports
 
     # --- estimates --------------------------------------------------------------------------
@@ -140,19 +140,23 @@ class Study(Table):
         """Estimates all figures of a ``question``, or of all questions, as the server shows them.
 
         **Estimator.** Unbiased shares by the inverse of the channel (Warner 1965; Wang et al.
-        2017); means of unbiased scores; distributions by expectation maximisation (Li et al. 2020).
-        With weights, weighted means of unbiased scores (Binder 1983). **Assumption.** Those of the
-        study; weights depend on strata alone.
+        2017); means of unbiased scores; distributions by expectation maximisation (Li et al.
+        2020). With weights, weighted means of unbiased scores (Binder 1983). **Assumption.** Those
+        of every ``Study`` method; weights depend on strata alone.
 
         ``confidence`` is from 0.5 to 0.999. ``smooth`` fits smooth distributions of numbers: only
-        if you know them to be smooth. ``by`` is a key of the survey's strata: each of its values
-        that has results is estimated by itself. ``weights`` are one a stratum, such as
-        ``{"north": 1.2, "south": 0.8}`` or ``study.rake(margins)``, for the shares and means of a
-        question: reports are sorted by content, so no list is in their order. With several keys
-        a stratum is the tuple of its values, the keys in alphabetical order. ``strata`` are then
-        the keys within which errors are taken. The columns are those of ``results.csv``. Raises
-        NoFigure for an unknown question or key, BadModel for weights that do not fit, and
-        NoResults.
+        if you know them to be smooth. ``by`` is a key of the survey's strata, such as "site": each
+        of its values that has results is estimated by itself. The columns are those of
+        ``results.csv``.
+
+        ``weights`` give the shares and means of one question with a weight for each stratum, such
+        as ``{"north": 1.2, "south": 0.8}`` or ``study.rake(margins)``; no list of weights per
+        person is taken, as reports are sorted by content. With several keys a stratum is the tuple
+        of its values, the keys in alphabetical order. ``strata`` are keys: the errors of weighted
+        figures are then those within strata.
+
+        Raises NoFigure for an unknown question or key, BadModel for weights that do not fit, and
+        NoResults where a server refuses or a tally file has no counts by stratum.
         """
         if weights is not None:
             if question is None:
@@ -176,12 +180,12 @@ class Study(Table):
     ) -> Findings:
         """Estimates the mean of a number or of a scale's scores; of several numbers one ``part``.
 
-        **Estimator.** The mean of unbiased scores of the reports (Horvitz and Thompson 1952; Duchi,
-        Jordan and Wainwright 2018). **Assumption.** Those of the study.
+        **Estimator.** The mean of unbiased scores of the reports (Horvitz and Thompson 1952;
+        Duchi, Jordan and Wainwright 2018). **Assumption.** Those of every ``Study`` method.
 
         ``estimate``, ``standard_error`` and ``interval`` are in the question's unit. ``by``,
-        ``weights`` and ``strata`` are as in ``estimate``. Raises NoFigure where the question has no
-        mean, and as ``estimate``.
+        ``weights`` and ``strata`` are as in ``estimate``. Raises NoFigure where the question has
+        no mean, and what ``estimate`` raises.
         """
         if weights is not None:
             table = weighted(self._collected, question, weights, by, strata, confidence)
@@ -205,18 +209,18 @@ class Study(Table):
         weights: StratumWeights | None = None,
         strata: str | Sequence[str] | None = None,
     ) -> Findings:
-        """Estimates how the answers to a question are spread: shares of choices, or of ranges.
+        """Estimates how the answers to a question are distributed: shares of choices, or of
+        ranges.
 
         **Estimator.** Shares of choices are unbiased (Warner 1965; Wang et al. 2017). Ranges of a
         number are fitted for display by expectation maximisation (Li et al. 2020), and the shares
-        up to the end of each are unbiased. **Assumption.** Those of the study; ``smooth`` assumes
-        one broad hump besides.
+        up to the end of each range are unbiased. With weights, ranges are fitted to an effective
+        number of people, small enough that every share up to an end is at least as uncertain as
+        with weights (Korn and Graubard 1998). **Assumption.** Those of every ``Study`` method;
+        ``smooth`` assumes one broad hump besides.
 
-        With weights, ranges are fitted to as many people as would know every share up to an end
-        without them (Korn and Graubard 1998).
-
-        ``by``, ``weights`` and ``strata`` are as in ``estimate``. Raises NoFigure where there is no
-        distribution, and as ``estimate``.
+        ``by``, ``weights`` and ``strata`` are as in ``estimate``. Raises NoFigure where there is
+        no distribution, and what ``estimate`` raises.
         """
         if weights is not None and not isinstance(self._collected.question(question), Number):
             table = weighted(self._collected, question, weights, by, strata, confidence)
@@ -234,16 +238,17 @@ class Study(Table):
         weights: StratumWeights | None = None,
         strata: str | Sequence[str] | None = None,
     ) -> Findings:
-        """Estimates where a ``share`` of the numbers is first reached: 0.5 for the median.
+        """Estimates up to which number a ``share`` of the answers lies: 0.5 for the median.
 
-        **Estimator.** The range in which the fitted distribution reaches the share; its interval
-        holds all ranges that a likelihood-ratio test (Wilks 1938) or the margins of the shares up
-        to their ends leave possible. With weights, those of as many people as would know every
-        share without them (Korn and Graubard 1998). **Assumption.** Those of the study.
+        **Estimator.** The range in which the fitted distribution reaches the share. The interval
+        holds all ranges that are left possible by a likelihood-ratio test (Wilks 1938), or by the
+        margins of the shares up to the end of each range. With weights, those of an effective
+        number of people (Korn and Graubard 1998). **Assumption.** Those of every ``Study`` method.
 
         ``by``, ``weights`` and ``strata`` are as in ``estimate``; groups whose reports do not
-        determine it are named below the table. Raises NoFigure unless the question is a number with
-        ``aim: distribution`` whose reports determine it, and as ``estimate``.
+        determine the quantile are named below the table. Raises NoFigure unless the question is a
+        number with ``aim: distribution`` whose reports determine the quantile, and what
+        ``estimate`` raises.
         """
         weighed = weighing_of(self._collected, weights, strata)
         return quantile(self._collected, question, share, confidence, by, weighed)
@@ -252,12 +257,12 @@ class Study(Table):
         """Finds ``count`` groups of people on the map of a question, such as two towns.
 
         **Estimator.** K-means of the areas of the map, weighted with their shares for display;
-        errors are from repetitions of the survey in simulation. **Assumption.** That of the study,
-        and that people fall into so many groups: that is no finding.
+        errors are from repetitions of the survey in simulation. **Assumption.** Those of every
+        ``Study`` method, and that people fall into so many groups: that is no finding.
 
-        The columns are those of the server's ``groups.csv``. Raises NoFigure unless the question is
-        for a place on a map and ``count`` is from 1 to 12, NoResults without counts, and
-        ImportError without scikit-learn.
+        The columns are those of the server's ``groups.csv``. Raises NoFigure unless the question
+        is for a place on a map and ``count`` is from 1 to 12, NoResults where there are neither
+        reports nor counts, and ImportError without scikit-learn.
         """
         return grouped(self._collected, question, count)
 
@@ -273,18 +278,19 @@ class Study(Table):
         weights: StratumWeights | None = None,
         strata: str | Sequence[str] | None = None,
     ) -> Findings:
-        """Crosses two questions with choices: the shares of all pairs of answers.
+        """Crosses two questions with choices: estimates the shares of all pairs of answers.
 
         **Estimator.** Joint shares by the inverses of both channels, from whole reports; shares
         within a row or a column as their ratio. Independence by a permutation test (Fisher 1935;
         Phipson and Smyth 2010). With weights, weighted means of unbiased joint scores (Binder
-        1983), and a test by Rao and Scott (1984). **Assumption.** Those of the study; weights
-        depend on strata alone.
+        1983), and a test by Rao and Scott (1984). **Assumption.** Those of every ``Study`` method;
+        weights depend on strata alone.
 
         The columns are those of the server's ``crosstab.csv``. ``by`` is a key of the strata: each
-        of its values with reports to both has a cross-table of its own. ``weights`` and ``strata``
-        are as in ``estimate``. Raises NoFigure for questions that cannot be crossed, BadModel for
-        weights that do not fit, and NoResults without reports.
+        of its values with reports to both questions has a cross-table of its own. ``weights`` and
+        ``strata`` are as in ``estimate``. Raises NoFigure for questions that cannot be crossed,
+        BadModel for weights that do not fit, and NoResults where there are neither reports nor
+        counts of the pair.
         """
         check_confidence(confidence)
         weighed = weighing_of(self._collected, weights, strata)
@@ -304,18 +310,18 @@ class Study(Table):
     ) -> Findings:
         """Tests which choices of a question differ, or what differs by strata or between studies.
 
-        **Estimator.** The difference of unbiased estimates, with a score test; several at once are
-        adjusted (Holm 1979). With weights, that of weighted means, and the test of as many people
-        as would know it without weights (Korn and Graubard 1998). **Assumption.** Those of the
-        study; two studies are of different people, and the same people in two waves make the test
-        cautious.
+        **Estimator.** The difference of unbiased estimates, with a score test; p-values of several
+        tests at once are adjusted (Holm 1979). With weights, the difference of weighted means, and
+        the test at the effective number of people (Korn and Graubard 1998). **Assumption.** Those
+        of every ``Study`` method; two studies are of different people, and the same people in two
+        waves make the test cautious.
 
-        Alone, every pair of choices is tested. ``by`` is a key of the strata: every choice, or the
-        mean, is tested between every two of its values. With an ``other`` study each choice, or the
-        mean, is tested here against there; ``part`` names one of several numbers. ``weights`` and
-        ``strata`` are as in ``estimate``; ``other_weights`` are those of the other study. Raises
-        NoFigure where they cannot be compared, BadModel for weights that do not fit, and NoResults
-        without reports.
+        By default every pair of choices is tested. ``by`` is a key of the strata: every choice, or
+        the mean, is tested between every two of its values. With an ``other`` study each choice,
+        or the mean, is tested here against there; ``part`` names one of several numbers.
+        ``weights`` and ``strata`` are as in ``estimate``; ``other_weights`` are those of the other
+        study. Raises NoFigure where the figures cannot be compared, BadModel for weights that do
+        not fit, and NoResults where there are no reports or counts to test.
         """
         return difference(
             self._collected, question, by,
@@ -329,13 +335,13 @@ class Study(Table):
         """Tests what changed over waves: this study is the last, after the ``earlier`` ones.
 
         **Estimator.** The last wave less the first with a score test, and a linear trend over all
-        waves; all tests of the question are adjusted (Holm 1979). **Assumption.** Those of the
-        study, and waves at equal distances. The same people in several waves make the first test
-        cautious; the trend is tested for the worst correlation of their answers.
+        waves; all tests of the question are adjusted (Holm 1979). **Assumption.** Those of every
+        ``Study`` method, and waves at equal distances. The same people in several waves make the
+        first test cautious; the trend is tested for the worst correlation of their answers.
 
-        The columns are those of the server's ``waves.csv``. Of subgroups, give studies of
-        ``reports.among(...)``. Raises NoFigure where the waves did not ask the question alike, and
-        NoResults without reports.
+        The columns are those of the server's ``waves.csv``. For a subgroup, open studies of
+        ``(survey, reports.among(...))``. Raises NoFigure where the waves did not ask the question
+        alike, and NoResults where a wave has neither reports nor counts.
         """
         waves = [study._collected for study in (*earlier, self)]
         return over_waves(waves, question, confidence)
@@ -348,12 +354,13 @@ class Study(Table):
         confidence: float = CONFIDENCE,
         **asked: str,
     ) -> Findings:
-        """Compares figures of a question by a ``comparison`` that says how, and what is shown.
+        """Compares figures of a question in the way that ``comparison`` describes.
 
         **Estimator** and **Assumption.** Those that the comparison states.
 
-        ``asked`` are the parameters that it needs, such as ``choice="yes"``. Raises NoFigure where
-        one is missing or they cannot be compared, and NoResults.
+        ``asked`` are the parameters that the comparison needs, such as ``choice="yes"``. Raises
+        NoFigure where a parameter is missing or the figures cannot be compared, and NoResults
+        where there are neither reports nor counts.
         """
         return compared(self._collected, comparison, question, asked, confidence)
 
@@ -371,14 +378,16 @@ class Study(Table):
         """Fits a regression to the reports, such as ``"stolen ~ often + score(happy) + C(site)"``.
 
         **Estimator.** Maximum likelihood through the channel of the reports (Scheers and Dayton
-        1988); true answers to randomised covariates are summed over, by EM (Louis 1982). With
-        strata beside these, the corrected score (Nakamura 1990). **Assumption.** Those of the
-        study; lies that go with a covariate bias its coefficient.
+        1988); true answers to randomised covariates are summed over, by EM (Louis 1982). If there
+        are strata besides randomised covariates, the corrected score (Nakamura 1990).
+        **Assumption.** Those of every ``Study`` method; lies that are correlated with a covariate
+        bias its coefficient.
 
-        Questions and strata stand under their names. ``weights`` are one a stratum, as in
-        ``estimate``; ``strata`` are the keys within which a weighted model's errors are taken. The
-        rest is as in ``deniably.regress``. Raises BadModel, NoEstimate, and NoResults without
-        reports.
+        Questions and stratum keys are named in the formula. ``weights`` has a weight for each
+        stratum, as in ``estimate``; ``strata`` are keys, and the errors of a weighted model are
+        then those within strata. The other parameters are as in ``deniably.regress``. Raises
+        BadModel for a formula, question or weights that do not fit, NoEstimate where the reports
+        do not determine the coefficients, and NoResults where there are no reports.
         """
         if weights is not None:
             need_strata_weights(self.survey, weights)
@@ -388,19 +397,18 @@ class Study(Table):
         )  # fmt: skip
 
     def rake(self, margins: Mapping[str, Mapping[str, float]]) -> StratumWeights:
-        """Weights the reports to known shares of strata: ``{"site": {"north": 0.4, "south":
-        0.6}}``.
+        """Returns weights of strata, so that their weighted shares are known ones: ``{"site":
+        {"north": 0.4, "south": 0.6}}``.
 
         **Estimator.** Of all weights that meet the margins those nearest to equal ones (Deming and
         Stephan 1940; Deville and Sarndal 1992). **Assumption.** Within strata respondents are a
         random sample.
 
-        Of a tally file, the weights are for ``estimate`` and ``mean`` of questions whose reports
-        are one number each.
-
-        Returns the weight of each stratum that has reports, with mean 1 over these, for every
-        method with ``weights``; it cannot be changed. Raises BadModel for margins that are none or
-        not of strata, NoEstimate where no weights meet them, and NoResults without reports.
+        The result maps each stratum that has reports to its weight, with mean 1 over the reports,
+        and cannot be changed; give it to any method as ``weights``. The weights of a tally file
+        are for ``estimate`` and ``mean`` of questions whose reports are one number each. Raises
+        BadModel for margins that are not of strata or do not sum to 1, NoEstimate where no weights
+        meet them, and NoResults where there are neither reports nor counts by stratum.
         """
         return rake_to(self._collected, margins)
 
@@ -421,16 +429,17 @@ class Study(Table):
     ) -> Powered:
         """Plans a test: the respondents for a ``power``, or the power of ``n`` respondents.
 
-        **Estimator.** Of shares the law of the counts that the two-sided tests read, of slopes a
-        simulation of the fit, of means the normal power of a score test (Fleiss, Levin and Paik
-        2003, 4.2), all with the variance that the randomisation adds. **Assumption.** Those of the
-        study.
+        **Estimator.** For shares, the exact distribution of the counts that the two-sided tests
+        use; for slopes, a simulation of the fit; for means, the normal power of a score test
+        (Fleiss, Levin and Paik 2003, 4.2). All include the variance that the randomisation adds.
+        **Assumption.** Those of every ``Study`` method.
 
-        Without ``power`` and ``n`` it is the power of as many respondents as here. The test is of a
-        difference from a value, or with ``by``, a key of the strata, between two groups. The
-        ``first`` is that part of the respondents: of a key with two values as large as here where
-        that is known, else a half. The rest is as in ``deniably.workbench.plan_power``. Raises
-        ValueError as that does, and NoFigure.
+        Without ``power`` and ``n``, the power is that of as many respondents as this study has.
+        The test is of a difference from a value; or with ``by``, a key of the strata, between two
+        groups. ``first`` is the first group's part of the respondents: by default the part that it
+        has here if the key has two values and their sizes are known, else a half. The other
+        parameters are as in ``deniably.workbench.plan_power``, which says when ValueError is
+        raised. Raises NoFigure for an unknown question or key.
         """
         from deniably.design.power import plan_power
 
@@ -477,13 +486,14 @@ class Study(Table):
         by: str | None = None,
         confidence: float = CONFIDENCE,
     ) -> Svg | Png:
-        """Draws the figure of a question for a paper: the text of an SVG file, or a PNG file.
+        """Draws the figure of a question for a paper: as the text of an SVG file, or as a PNG
+        file.
 
-        It is that of the results page; with ``by``, a key of the strata, that of the page which
-        compares its values. ``width`` is 85 or 180 mm, one column of a journal or two. A PNG has
-        600 dots an inch. Raises NoFigure for an unknown question, key or kind, ValueError for other
-        widths, NoResults where ``by`` needs reports and there are none, and for a PNG ImportError
-        without resvg and OSError without a font.
+        The figure is that of the results page; with ``by``, a key of the strata, that of the page
+        that compares its values. ``width`` is 85 or 180 mm, one column of a journal or two. A PNG
+        has 600 dots an inch. Raises NoFigure for an unknown question, key or kind, ValueError for
+        other widths, NoResults where ``by`` needs reports and there are none, and for a PNG
+        ImportError without resvg and OSError without a font.
         """
         if kind not in ("svg", "png"):
             raise NoFigure(f"there is no kind of figure {kind!r}; there are svg and png")
@@ -502,14 +512,14 @@ class Study(Table):
     def sentence(self, question: str, *, confidence: float = CONFIDENCE) -> Passage:
         """Returns the finding of a question as a paper prints it, with interval, n and mechanism.
 
-        Raises NoFigure for an unknown question, and NoResults.
+        Raises NoFigure for an unknown question, and NoResults where a server refuses.
         """
         return Passage(self._publication(question, confidence).sentence(question))
 
     def methods(self, style: str = "apa") -> Passage:
         """Writes the methods section of a paper with its references.
 
-        Raises NoFigure for another style than "apa", and NoResults.
+        Raises NoFigure for another style than "apa", and NoResults where a server refuses.
         """
         try:
             return Passage(self._publication(None, CONFIDENCE).methods(style))
@@ -519,7 +529,7 @@ class Study(Table):
     def cite(self, style: str = "bibtex") -> Passage:
         """Returns the citation of the study: as "apa", "bibtex", "ris" or "cff".
 
-        Raises NoFigure for another style, and NoResults.
+        Raises NoFigure for another style, and NoResults where a server refuses.
         """
         try:
             return Passage(self._publication(None, CONFIDENCE).cite(style))

@@ -1,4 +1,4 @@
-"""Figures with weights: shares, means and ranges of a study's reports."""
+"""Estimates figures with weights: shares, means and ranges from a study's reports."""
 
 from __future__ import annotations
 
@@ -43,7 +43,12 @@ def weighing_of(
     weights: StratumWeights | None,
     strata: str | Sequence[str] | None,
 ) -> Weighing | None:
-    """Returns the weights of the reports, if there are any. Raises BadModel and NoFigure."""
+    """Returns the weights of the reports with the ``strata`` that errors are taken within; None
+    without ``weights``.
+
+    Raises BadModel for weights that do not fit or are not by stratum, and NoFigure for ``strata``
+    without weights.
+    """
     if weights is not None:
         need_strata_weights(collected.survey, weights)
         return weighing(collected.reports, weights, strata)
@@ -54,7 +59,8 @@ def weighing_of(
 def weights_among(
     collected: Collected, weighed: Weighing | None, *questions: str, among: Stratum | None = None
 ) -> Weighing | None:
-    """Returns the weights of people of a subgroup who were asked all these questions."""
+    """Returns the weights of those in the subgroup ``among`` who were asked all these questions;
+    None without weights."""
     if weighed is None:
         return None
     there = were_asked(collected.reports, *questions)
@@ -71,9 +77,12 @@ def weighted(
     strata: str | Sequence[str] | None,
     confidence: float,
 ) -> Findings:
-    """Returns the weighted shares and means of a question, for all or for each value of ``by``.
+    """Returns the weighted shares and means of a question, for all or for each value of the
+    stratum key ``by``.
 
-    Raises NoFigure where it has none, BadModel and NoResults.
+    ``strata`` are keys: errors are then those within strata. Raises NoFigure for a question that
+    has neither choices nor numbers, BadModel for weights that do not fit, and NoResults where
+    there are no reports and no counts by stratum.
     """
     need_strata_weights(collected.survey, weights)
     document, of_question = collected.document(question, confidence), collected.question(question)
@@ -84,6 +93,8 @@ def weighted(
             f"{question} is a {of_question.type}: weights are for questions with choices and for"
             " numbers; by= estimates each group by itself"
         )
+    # Questions with several answers or numbers have a table for each; all others one, under no
+    # name.
     names = [""]
     if isinstance(of_question, SelectMultiple):
         names = of_question.names
@@ -118,8 +129,13 @@ def ranges(
     *,
     smooth: bool = False,
 ) -> dict[str, tuple[SurveyResult, Tally]]:
-    """Returns by value of ``by`` the weighted results of a number's ranges and the tally they are
-    estimated from; without ``by`` under an empty name."""
+    """Returns the weighted results of the ranges of a number, and the tally that they are
+    estimated from.
+
+    They are by value of the stratum key ``by``; without ``by`` under an empty name. ``smooth``
+    fits a smooth distribution. Raises NoFigure for an unknown key and BadModel for weights that do
+    not fit.
+    """
     check_confidence(confidence)
     parts = {"": (collected.reports, collected.tallies, weighed)}
     if by is not None:
@@ -140,20 +156,27 @@ def ranges(
             strata=None if by is None else {by: value},
         )  # fmt: skip
         (shown,) = document.questions
+        # The tally is of effective people; readers are told how many were asked.
         people = structs.replace(shown, n=weighted.n)
         documents[value] = structs.replace(document, questions=[people]), tally
     return documents
 
 
 def rake_to(collected: Collected, margins: Mapping[str, Mapping[str, float]]) -> StratumWeights:
-    """Returns the weight of each stratum that has reports. Raises BadModel, NoEstimate and
-    NoResults."""
+    """Returns the weight of each stratum that has reports, so that the weighted shares of strata
+    are ``margins``.
+
+    Keys of the result are values of the only stratum key, or tuples of the values of several.
+    Raises BadModel for margins that do not fit, NoEstimate where no weights meet them, and
+    NoResults where there are neither reports nor counts by stratum.
+    """
     if collected.tallied is None:
         strata, weights = collected.reports.strata, collected.reports.rake(margins)
     else:
         strata = rebuilt.strata_of(collected.tallied)
         weights = _raked(collected, collected.tallied, margins)
     keys = sorted(collected.survey.strata or {})
+    # Raked weights are alike within a stratum, so that one of each tells all.
     rows = zip(zip(*(strata[key] for key in keys), strict=True), weights.tolist(), strict=True)
     table_rows = dict(rows)
     if len(keys) == 1:
@@ -164,7 +187,7 @@ def rake_to(collected: Collected, margins: Mapping[str, Mapping[str, float]]) ->
 def _raked(
     collected: Collected, tallied: TalliedSet, margins: Mapping[str, Mapping[str, float]]
 ) -> Floats:
-    """The weights of a tally file's reports, in the order of their strata."""
+    """Returns the weights of a tally file's reports, in the order of their strata."""
     for key in margins:
         collected.key_values(key)
         if not tallied.stratified:
@@ -180,8 +203,9 @@ def _among(
     by: str | None,
     confidence: float,
 ) -> dict[str, findings.WeightedAmong]:
-    """The weighted shares of those who were asked, by the values of a key; without one under no
-    name. Empty for questions that are asked of all, and where reports do not tell."""
+    """Returns the weighted shares of those who were asked, by the values of a key; without one
+    under no name. Empty for questions that everybody is asked, and where the reports do not
+    determine the shares."""
     follow_up = follow_ups(collected.survey).get(question)
     if follow_up is None:
         return {}
@@ -204,6 +228,6 @@ def _among(
 
 
 def needs_weights(strata: str | Sequence[str] | None) -> None:
-    """Raises NoFigure where there are strata for errors, and no weights."""
+    """Raises NoFigure where ``strata`` are given for errors, but no weights."""
     if strata is not None:
         raise NoFigure("strata= is for the errors of weighted figures: give weights=, too")

@@ -1,4 +1,5 @@
-"""Counts report sets of any size on engines that exist: DuckDB on one machine, Spark on many.
+"""Counts report sets of any size, on DuckDB on one machine or on Spark on many.
 
-The engines count; what is counted, and what a report is, is said here once.
+The engines only count. What is counted, and what a valid report is, the other modules say once for
+both.
 """

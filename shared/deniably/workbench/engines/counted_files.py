@@ -1,8 +1,8 @@
-"""Which files a tally counted, by their digests, so that none is counted twice.
+"""Remembers which files a tally has counted, by their digests, so that no file is counted twice.
 
-They are kept in a file beside the tally file and not in it. A tally file is there to be passed on,
-and a digest gives a small file away: whoever lists all sets of five reports, and hashes each, finds
-the one with this digest, and with it every report, whole.
+The digests are kept in a file beside the tally file and not in it. A tally file is meant to be
+passed on, and a digest gives a small file away: anyone can list all possible sets of five reports,
+hash each, and find the one with this digest, and with it every report.
 """
 
 from __future__ import annotations
@@ -25,8 +25,10 @@ from deniably.workbench.files.optional_libraries import NoExport
 from deniably.workbench.files.parquet_parts import Parts
 
 VERSION = 1
+"""The version of the format of these files."""
 _WHOLE, _BLOCKS = 1 << 20, 8
-"""Bytes of a file of which the digest is that of all of it; and the blocks of a larger one."""
+"""The largest file, in bytes, whose digest is of all its bytes; of a larger one as many blocks are
+hashed."""
 _Digest = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
 
 
@@ -37,10 +39,12 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def digests_of(parts: Parts) -> list[str]:
-    """Returns a digest for each file, of its folder's design followed by its content.
+    """Returns the SHA-256 digest of each file of a set: of the design of its folder, followed by
+    its content.
 
-    Parts of two sets may well be equal by chance, where most reports are. They differ by the number
-    of reports and parts in the design. Raises NoExport where a file cannot be read.
+    Files of two different sets can be equal by chance if reports have few values. The designs keep
+    their digests apart, as they state the numbers of reports and files. Raises NoExport where a
+    file cannot be read.
     """
     designs = dict(zip(parts.files, parts.designs, strict=True))
     try:
@@ -50,10 +54,12 @@ def digests_of(parts: Parts) -> list[str]:
 
 
 def digest_of(design: bytes, file: Place) -> str:
-    """Returns the digest of a file (SPEC 12.3). Raises OSError, and NoExport for one of a store.
+    """Returns the digest of a ``file`` whose folder has this ``design``, in hexadecimal (SPEC
+    12.3).
 
-    Of a large file its length and some blocks count, the first and the last among them: it may be
-    in a store, and only an engine reads it whole.
+    Of a file above 1 MiB only its length and 8 blocks are hashed, the first and the last of them
+    at its ends: the file may be in a cloud store, and only an engine reads it whole. Raises
+    OSError, and NoExport for a file of a store that cannot be read.
     """
     digest = sha256(design)
     with opened(file) as content:
@@ -62,6 +68,7 @@ def digest_of(design: bytes, file: Place) -> str:
         if length > _WHOLE:
             digest.update(length.to_bytes(8, "big"))
             size = _WHOLE // _BLOCKS
+            # Evenly spaced, so that the last block ends where the file ends.
             starts = [place * (length - size) // (_BLOCKS - 1) for place in range(_BLOCKS)]
         for start in starts:
             content.seek(start)
@@ -70,9 +77,10 @@ def digest_of(design: bytes, file: Place) -> str:
 
 
 def check_disjoint(named: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
-    """Returns the digests of several sets. Raises NoExport where two sets share a file.
+    """Returns the digests of several ``named`` sets, sorted. Raises NoExport where two sets share
+    a file.
 
-    Within a set files are listed by its design, and may be equal.
+    Files within one set may be equal: the set's design lists them, so none is there by mistake.
     """
     seen, all_digests = dict[str, str](), list[str]()
     for name, digests in named:
@@ -88,21 +96,24 @@ def check_disjoint(named: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
 
 
 def digests_file(tally: Path) -> Path:
-    """Returns the path of a tally file's digests: ``day.files.json`` beside ``day.json``."""
+    """Returns the path of the file with a tally file's digests: ``day.files.json`` beside
+    ``day.json``."""
     return tally.with_name(f"{tally.stem}.files.json")
 
 
 def write_tally(to: Path, text: bytes, digests: Sequence[str]) -> None:
-    """Writes a new tally file, and beside it, readable by its owner alone, the digests of what was
-    counted.
+    """Writes a new tally file, and beside it, readable by its owner alone, the digests of the
+    counted files.
 
-    Raises NoExport where one of them is there already, and OSError; then neither is written.
+    Raises NoExport where one of the two files is there already, and OSError where the disk
+    refuses; then neither is written.
     """
     held = canonical(
         {"counted": VERSION, "tally": sha256(text).hexdigest(), "files": list(digests)}
     )
     written = list[Path]()
     try:
+        # The digests first: a tally file without them could not be added to safely.
         for path, content, mode in ((digests_file(to), held, 0o600), (to, text, 0o666)):
             with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
                 written.append(path)
@@ -119,7 +130,8 @@ def write_tally(to: Path, text: bytes, digests: Sequence[str]) -> None:
 def read_digests(tally: Path) -> list[str]:
     """Returns the digests of the files that a tally file counted.
 
-    Raises NoExport where they are missing, or those of another tally file.
+    Raises NoExport where the file of digests is missing, damaged, or belongs to another tally
+    file.
     """
     path = digests_file(tally)
     try:

@@ -1,4 +1,5 @@
-"""What is asked of an engine: two queries over Parquet files, in the SQL that all engines share."""
+"""Defines what a counting engine does: two queries over Parquet files, in the SQL that all engines
+share."""
 
 from __future__ import annotations
 
@@ -10,17 +11,18 @@ from typing import Protocol
 from deniably.workbench.files.file_places import Place
 
 Key = tuple[int | None, ...]
-"""The values of some columns in a row; None where one is empty."""
+"""The values of some columns in a row; None where a column is empty."""
 Groups = Mapping[Key, int]
-"""How many rows have these values in the columns of a key."""
+"""How many rows have each combination of values in some columns."""
 _COLUMN = re.compile(r"\bc(\d+)\b")
 
 
 @dataclass(frozen=True)
 class Source:
-    """Parquet ``files`` with equal columns, of which some are read, by their ``names``.
+    """Parquet ``files`` with equal columns, of which those called ``names`` are read.
 
-    Conditions and expressions call the columns ``c0``, ``c1`` and so on, in the order of ``names``.
+    SQL conditions and expressions call the columns ``c0``, ``c1`` and so on, in the order of
+    ``names``.
     """
 
     files: tuple[Place, ...]
@@ -28,7 +30,8 @@ class Source:
 
 
 def columns_in(*texts: str) -> list[int]:
-    """Returns the numbers of the columns that expressions use; column 0 where they use none.
+    """Returns the numbers of the columns that SQL expressions use, sorted; column 0 where they use
+    none.
 
     >>> columns_in("c3, count(*)", "c12 > c3")
     [3, 12]
@@ -37,7 +40,7 @@ def columns_in(*texts: str) -> list[int]:
 
 
 class CountingEngine(Protocol):
-    """Something that counts rows of Parquet files.
+    """An engine that counts rows of Parquet files.
 
     Both methods raise NoExport where a file cannot be read.
     """
@@ -45,19 +48,20 @@ class CountingEngine(Protocol):
     def aggregates(
         self, source: Source, expressions: Sequence[str], by: Sequence[int] = ()
     ) -> Mapping[Key, list[int]]:
-        """Computes integers over all rows, such as ``sum(c0)``; 0 where no row has a value.
+        """Computes integers over rows from SQL aggregates, such as ``sum(c0)``; null results
+        become 0.
 
-        They are those of each combination of values in the columns ``by``, by their numbers.
+        Returns a list with one integer per expression, for each combination of values in the
+        columns with the numbers ``by``; without ``by``, under the empty tuple, for all rows.
         """
         ...
 
     def groups(
         self, source: Source, keys: Sequence[Sequence[int]], where: str | None = None
     ) -> list[Groups]:
-        """Counts for each of ``keys``, a choice of columns, the rows with each combination of
-        values.
+        """Counts rows by their values in some columns; returns the counts for each of ``keys``.
 
-        A key is one or more columns, by their numbers. ``where`` is a condition that is never null;
-        None for all rows.
+        A key is one or more numbers of columns, whose combinations of values are counted.
+        ``where`` is an SQL condition that is never null; None counts all rows.
         """
         ...

@@ -1,8 +1,9 @@
-"""DuckDB, which runs in this process and uses all its cores (Raasveldt and Mühleisen 2019).
+"""Counts with DuckDB, which runs in this process and uses all its cores (Raasveldt and Mühleisen
+2019).
 
-It reads files of this machine by itself. Those of a store it scans through Arrow, which fetches the
-columns that a query names, and nothing else: DuckDB's own way to stores is an extension to be
-downloaded, with keys of its own.
+DuckDB reads files of this machine by itself. Files in a cloud store are scanned through Arrow,
+which fetches only the columns that a query names: DuckDB's own access to stores is an extension
+that would have to be downloaded, and would need keys of its own.
 """
 
 from __future__ import annotations
@@ -19,22 +20,24 @@ from deniably.workbench.files.optional_libraries import NoExport, library
 from deniably.workbench.files.store_addresses import Address, why
 
 _FILES = "read_parquet(?, hive_partitioning = false)"
-"""Names of folders, such as ``day=2026-11-23``, make no columns."""
+"""Without hive_partitioning, names of folders such as ``day=2026-11-23`` make no columns."""
 
 
 @dataclass(frozen=True, eq=False)
 class DuckDB:
-    """An engine in this process."""
+    """A counting engine in this process: ``connection`` is that of DuckDB, whose ``module`` was
+    imported."""
 
     connection: Any
     module: Any
     datasets: dict[Source, str] = field(default_factory=dict[Source, str])
-    """The names of Arrow datasets in queries. They keep the ends of files, once read."""
+    """The names of Arrow datasets in queries. They remember the footers of files, once read."""
 
     def aggregates(
         self, source: Source, expressions: Sequence[str], by: Sequence[int] = ()
     ) -> dict[Key, list[int]]:
-        """Implements ``CountingEngine.aggregates``."""
+        """Computes integers from SQL aggregates, for each combination of values in the columns
+        ``by``, as ``CountingEngine.aggregates`` says."""
         key = [f"c{place}" for place in by]
         grouped = f" group by {', '.join(key)}" if key else ""
         rows = self._queried(source, ", ".join([*key, *expressions]), None, grouped)
@@ -45,7 +48,8 @@ class DuckDB:
     def groups(
         self, source: Source, keys: Sequence[Sequence[int]], where: str | None = None
     ) -> list[Groups]:
-        """Implements ``CountingEngine.groups``. A query a key: each reads its own columns alone."""
+        """Counts rows by the columns of each key, as ``CountingEngine.groups`` says. Each key is a
+        query of its own, which reads only its own columns."""
         return [
             self._grouped(source, ", ".join(f"c{place}" for place in key), where) for key in keys
         ]
@@ -69,7 +73,7 @@ class DuckDB:
             raise self._refusal(source, str(error)) from None
 
     def _from(self, source: Source) -> tuple[str, list[list[str]]]:
-        """What a query reads from, and its parameters."""
+        """Returns what a query reads from, and the parameters of that."""
         if not any(isinstance(file, Address) for file in source.files):
             # What a path has of a pattern is part of its name.
             return _FILES, [[escape(str(file)) for file in source.files]]
@@ -91,8 +95,8 @@ class DuckDB:
 
 @contextmanager
 def duckdb(memory: str = "400MB") -> Generator[DuckDB]:
-    """Returns an engine whose tables take at most so much memory. Raises NoExport without
-    DuckDB."""
+    """Opens an in-memory DuckDB whose tables take at most ``memory``. Raises NoExport where DuckDB
+    is not installed or the memory is no size."""
     module = library("duckdb", "bulk")
     try:
         connection = module.connect(":memory:", config={"memory_limit": memory})

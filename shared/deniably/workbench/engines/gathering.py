@@ -1,11 +1,11 @@
-"""Reads and sorts lines of reports with DuckDB, which uses all cores and as much disk as it needs.
+"""Reads and sorts lines of reports with DuckDB, which uses all cores and spills to disk.
 
-Every text that a report can have for a question is listed first, in the order of a report set, and
-each is checked as single reports are. DuckDB then only looks texts up. A line whose values are as
-long as their texts has nothing else in them, and nothing twice. So what DuckDB takes is what the
-reader of single lines takes, but that it forgives a comma before a closing bracket, and a long
-line. Where it does not take all lines, that reader is asked, which takes more forms and says what
-is wrong.
+Every possible report to a question is listed first as the text that a line would have for it, in
+the order of a report set, and each is checked as single reports are. DuckDB then only looks texts
+up. Lengths rule out anything else: a line whose object is exactly as long as its known names and
+values has no other member and none twice. So DuckDB accepts the lines that the reader of single
+lines accepts, except that it also accepts a comma before a closing bracket, and very long lines.
+Where it rejects some line, that reader decides: it takes more forms and says what is wrong.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from deniably.workbench.files.usual_lines import RANDOMISED, STRATA, VALUES
 from deniably.workbench.packing import Layout, PackedField, Rows, layout, reach
 
 _MOST = 10_000
-"""Reports that are listed for one question."""
+"""The most possible reports to one question that are listed."""
 _MEMORY = "400MB"
 _AROUND, _BRACES = len('"":,'), len("{}") - len(",")
 """Bytes of an object beside names and values: for each, and once, as no comma follows the last."""
@@ -41,9 +41,11 @@ _AROUND, _BRACES = len('"":,'), len("{}") - len(",")
 
 @dataclass(frozen=True, eq=False)
 class Listed:
-    """All reports to a question: their ``texts``, in the order of a set, and how they are packed.
+    """All possible reports to a question: their ``texts`` in the order of a report set, and the
+    packed ``rows``.
 
-    The first of the ``rows`` is that of nobody asked, which has no text.
+    The first row stands for people who were not asked, who have no text; so row i + 1 belongs to
+    text i.
     """
 
     texts: list[str]
@@ -51,7 +53,8 @@ class Listed:
 
 
 def listed(field: PackedField) -> Listed | None:
-    """Returns all reports to a question; None where they are too many to be listed."""
+    """Returns all possible reports to the question of a ``field``; None where there are too many
+    to list."""
     reports = [list(report) for report in _reports(field.question.mechanism.law)]
     if not reports:
         return None
@@ -65,10 +68,11 @@ def listed(field: PackedField) -> Listed | None:
 
 
 def _reports(law: Law) -> Iterable[tuple[int, ...]]:
-    """All reports of a law, in any order; nothing where they are not listed."""
+    """Yields all reports of a law, in any order; none where there are too many to list."""
     if isinstance(law, Several) or (isinstance(law, Supporting) and law.both):
         return
     if not isinstance(law, Supporting):
+        # Noise and channels: one number of a range.
         low, high = reach(law)
         if high - low < _MOST:
             yield from ((number,) for number in range(low, high + 1))
@@ -83,11 +87,12 @@ def _reports(law: Law) -> Iterable[tuple[int, ...]]:
 def sorted_lines(
     survey: Survey, files: Sequence[Path]
 ) -> Generator[tuple[Layout, Iterator[Rows]] | None]:
-    """Reads the reports in some files of lines; returns them packed and sorted by content, and how
-    they are packed.
+    """Reads the reports in files of lines; yields how they are packed, and blocks of rows sorted
+    by content.
 
-    None where a line is none of the usual ones, or there are too many reports to a question to list
-    them: then nobody knows yet whether these are reports. Raises as ``file_lines``.
+    Yields None where some line does not have a usual form, or a question has too many possible
+    reports to list: whether the lines are reports is then undecided. Raises what ``file_lines``
+    raises for a file that cannot be read.
     """
     for file in files:
         check_file(file)
@@ -102,7 +107,7 @@ def sorted_lines(
 
 @dataclass(frozen=True, eq=False)
 class _Form:
-    """How lines look: with the values under ``key``, and with strata or without."""
+    """The form of the lines: the key that holds the values, and whether there are strata."""
 
     places: Layout
     key: str
@@ -110,7 +115,7 @@ class _Form:
 
     @property
     def strata(self) -> list[str]:
-        """The texts of all strata, in the order of their numbers."""
+        """Returns the JSON texts of all strata, in the order of their numbers."""
         return [canonical(stratum).decode() for stratum in self.places.survey.every_stratum]
 
 
@@ -151,7 +156,8 @@ def _gathered(
 
 
 def _lists(form: _Form) -> dict[str, list[str]]:
-    """The texts in each column of codes, by its name, in the order of the columns."""
+    """Returns the texts of each column of codes, by its name, in the order of the columns."""
+    # An enum: DuckDB looks texts up in it, stores small codes, and sorts by the order of the list.
     by_column = {"s": form.strata} if form.places.stratified else {}
     return by_column | {
         f"c{place}": listed_question.texts
@@ -160,7 +166,8 @@ def _lists(form: _Form) -> dict[str, list[str]]:
 
 
 def _read(form: _Form) -> str:
-    """The lines as codes, and whether each has nothing else. DuckDB fails for an unknown text."""
+    """Returns the SQL that reads the lines as codes, with a column that says whether a line has
+    nothing else. A text that no device can report makes DuckDB fail."""
     survey, names = form.places.survey, list(form.questions)
     other = VALUES if form.key == RANDOMISED else RANDOMISED
     paths = ", ".join(_text(f'$."{name}"') for name in names)
@@ -168,6 +175,8 @@ def _read(form: _Form) -> str:
     columns = [f"x[{place + 1}]::varchar::c{place} as c{place}" for place in range(len(names))]
     if form.places.stratified:
         columns.insert(0, f"{STRATA}::varchar::s as s")
+    # Bytes of the members that are known: more of them in the line are an unknown or a second
+    # member.
     lengths = " + ".join(
         f"coalesce(strlen(x[{place}]) + {len(name) + _AROUND}, 0)"
         for place, name in enumerate(names, 1)
@@ -192,11 +201,12 @@ def _read(form: _Form) -> str:
     )
 
 
+# ``fine is not true`` counts nulls as wrong, too.
 _CHECK = "select count(*) > 0 and count(*) filter (fine is not true) = 0 from reports"
 
 
 def _rows(connection: Any, form: _Form) -> Iterator[Rows]:
-    """The rows of the codes, in order; 0 stands for nobody asked."""
+    """Yields the packed rows that the codes stand for, sorted; code 0 stands for nobody asked."""
     names = list(_lists(form))
     # DuckDB numbers the texts of an enum from 0 on, which is kept for nobody asked.
     codes = ", ".join(f"coalesce(enum_code({name})::integer + 1, 0)::usmallint" for name in names)
@@ -213,12 +223,12 @@ def _rows(connection: Any, form: _Form) -> Iterator[Rows]:
 
 
 def _codes(column: Any) -> npt.NDArray[np.uint16]:
-    """A column of codes without a copy: ``to_numpy`` would load pandas, too."""
+    """Returns a column of codes without a copy: ``to_numpy`` would import pandas."""
     codes = np.frombuffer(column.buffers()[1], np.uint16)
     # A batch may be a slice of a longer buffer.
     return codes[column.offset : column.offset + len(column)]
 
 
 def _text(text: str) -> str:
-    """A text in SQL."""
+    """Returns a text as an SQL literal."""
     return "'" + text.replace("'", "''") + "'"

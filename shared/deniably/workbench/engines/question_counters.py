@@ -1,12 +1,14 @@
-"""What is counted of a question's columns, so that its tally has the same integers as a server's.
+"""Says what to count of each question's columns, so that its tally has the same integers as a
+server's.
 
-Three shapes of columns hold all reports: one column with an index or a number; 0 or 1 for each
-choice; and columns of which a report has some. Conditions are SQL, written for the few operators
-that all engines share.
+Columns hold reports in one of three forms: one column with an index or a number; a column of 0 or
+1 for each choice; or several columns, some of which a report fills. Conditions are SQL with the
+few operators that all engines share.
 
-Whether a report fits is a long condition, which takes longer than all counts. So first a few
-aggregates of all rows tell whether every report fits: such as, of 0 and 1 for each choice, that the
-least sum of a row is also the mean. Only where they do not is the condition asked of each row.
+A row "fits" if a device could have sent it. The SQL condition for that is long, and slower than
+all counts together. So a few aggregates over all rows decide first whether every row fits: for
+example, of 0/1 columns, that the smallest sum of a row equals the mean sum. Only if they fail is
+the condition evaluated for each row.
 """
 
 from __future__ import annotations
@@ -26,55 +28,61 @@ from deniably.workbench.report_columns import FileColumn, FileColumns
 
 
 class QuestionCounter(Protocol):
-    """What is counted of one question."""
+    """What is counted for one question, and the SQL that counts it."""
 
     @property
     def question(self) -> Question:
-        """The question."""
+        """Returns the question that is counted."""
         ...
 
     @property
     def fits(self) -> str:
-        """The condition that a device could have made this part of a report."""
+        """Returns the SQL condition that a device could have sent this part of a row."""
         ...
 
     @property
     def asked(self) -> str:
-        """The condition that a report has this question."""
+        """Returns the SQL condition that a row has a report to this question."""
         ...
 
     @property
     def grouped(self) -> Sequence[int]:
-        """The columns whose values are counted one by one."""
+        """Returns the numbers of the columns whose rows are counted by value."""
         ...
 
     @property
     def summed(self) -> Sequence[int]:
-        """The columns whose values are summed."""
+        """Returns the numbers of the columns whose values are summed."""
         ...
 
     @property
     def filled(self) -> Sequence[int]:
-        """The columns whose values are counted, whatever they are."""
+        """Returns the numbers of the columns whose non-empty cells are counted."""
         ...
 
     @property
     def checks(self) -> Sequence[str]:
-        """The aggregates of all rows that tell, beside groups and sums, whether all fit."""
+        """Returns SQL aggregates over all rows that decide, together with the counts and sums,
+        whether all rows fit."""
         ...
 
     def all_fit(self, counted: Counted, checked: Sequence[int]) -> bool:
-        """Returns whether ``fits`` holds of all rows, by what was counted and by the ``checks``."""
+        """Returns whether ``fits`` holds of all rows, decided by what was ``counted`` and by the
+        values ``checked`` of the aggregates ``checks``."""
         ...
 
     def tally(self, counted: Counted) -> Tally:
-        """Returns the tally of rows that fit."""
+        """Returns the question's tally from the counts of rows that all fit."""
         ...
 
 
 @dataclass(frozen=True)
 class OneColumn:
-    """A column with an index, an output or a number."""
+    """Counts a question with one column: of an index, an output or a number from ``low`` to
+    ``high``.
+
+    ``place`` is the number of the column; cells may be empty if ``optional``.
+    """
 
     question: Question
     place: int
@@ -84,40 +92,41 @@ class OneColumn:
 
     @property
     def fits(self) -> str:
-        """See ``QuestionCounter.fits``."""
+        """Returns the SQL condition that the number is in its range, or empty if that is
+        allowed."""
         return within(self.place, self.low, self.high, self.optional)
 
     @property
     def asked(self) -> str:
-        """See ``QuestionCounter.asked``."""
+        """Returns the SQL condition that a row has a report: its column is not empty."""
         return f"c{self.place} is not null"
 
     @property
     def grouped(self) -> Sequence[int]:
-        """See ``QuestionCounter.grouped``."""
+        """Returns the number of the column: rows are counted by its value."""
         return (self.place,)
 
     @property
     def summed(self) -> Sequence[int]:
-        """See ``QuestionCounter.summed``."""
+        """Returns no columns: nothing is summed."""
         return ()
 
     @property
     def filled(self) -> Sequence[int]:
-        """See ``QuestionCounter.filled``."""
+        """Returns no columns: the counts by value include the empty cells."""
         return ()
 
     @property
     def checks(self) -> Sequence[str]:
-        """See ``QuestionCounter.checks``."""
+        """Returns no aggregates: the counts by value already show every value."""
         return ()
 
     def all_fit(self, counted: Counted, checked: Sequence[int]) -> bool:
-        """Implements ``QuestionCounter.all_fit``."""
+        """Returns whether all counted values are in the range, or empty if that is allowed."""
         return all_within(counted.groups[self.place,], self.low, self.high, self.optional)
 
     def tally(self, counted: Counted) -> Tally:
-        """Implements ``QuestionCounter.tally``."""
+        """Returns the tally of the values that were counted."""
         cells = {
             value: count
             for (value,), count in counted.groups[self.place,].items()
@@ -129,7 +138,12 @@ class OneColumn:
 
 @dataclass(frozen=True)
 class EachChoice:
-    """A column for each choice: 1 where the report names it. ``size`` of them, unless None."""
+    """Counts a question with a column for each choice, which is 1 where the report names the
+    choice.
+
+    ``places`` are the numbers of the columns. A report names ``size`` choices, any number if None.
+    All cells of a row are empty where the question was not asked, if ``optional``.
+    """
 
     question: Question
     places: range
@@ -138,7 +152,8 @@ class EachChoice:
 
     @property
     def fits(self) -> str:
-        """See ``QuestionCounter.fits``."""
+        """Returns the SQL condition that the row has 0 or 1 for each choice and names the right
+        number of them; or only empty cells, if ``optional``."""
         here = [within(place, 0, 1) for place in self.places]
         if self.size is not None:
             # What is no 0 or 1 can be too large to be summed.
@@ -151,40 +166,43 @@ class EachChoice:
 
     @property
     def asked(self) -> str:
-        """See ``QuestionCounter.asked``."""
+        """Returns the SQL condition that a row has a report: the first choice's column is not
+        empty."""
         return f"c{self.places[0]} is not null"
 
     @property
     def grouped(self) -> Sequence[int]:
-        """See ``QuestionCounter.grouped``."""
+        """Returns no columns: sums of 0 and 1 say all."""
         return ()
 
     @property
     def summed(self) -> Sequence[int]:
-        """See ``QuestionCounter.summed``."""
+        """Returns the columns of all choices: a sum is the number of reports that name the
+        choice."""
         return self.places
 
     @property
     def filled(self) -> Sequence[int]:
-        """See ``QuestionCounter.filled``."""
+        """Returns the columns of all choices where cells may be empty, else none."""
         return self.places if self.optional else ()
 
     @property
     def checks(self) -> Sequence[str]:
-        """See ``QuestionCounter.checks``: rows with all columns, the bits of any, and the least
-        sum."""
+        """Returns three aggregates: the number of rows in which no choice is empty, all bits that
+        any value has, and the smallest number of choices in a row."""
         all_bits = joined(" | ", (f"c{place}" for place in self.places))
         return (f"count({all_bits})", f"bit_or({all_bits})", f"min({self._named})")
 
     def all_fit(self, counted: Counted, checked: Sequence[int]) -> bool:
-        """Implements ``QuestionCounter.all_fit``.
+        """Returns whether all rows fit, decided without looking at each row.
 
-        Without a null, all rows are whole. A column that has a value where another has none has
-        more values than there are whole rows. Where the least sum of a row is the mean of all,
-        every row has this sum.
+        If no cell is empty, or a row has only empty cells, each column has as many values as there
+        are full rows; a partly empty row would add to some column. If the smallest number of
+        choices in a row equals the mean, every row has this number.
         """
         whole, bits, least = checked
         there = [counted.filled[place] for place in self.filled] or [counted.rows]
+        # The OR of all values is at most 1 only if every value is 0 or 1.
         if bits not in (0, 1) or any(count != whole for count in there):
             return False
         if self.size is None or not whole:
@@ -192,7 +210,7 @@ class EachChoice:
         return least == self.size and sum(self._sums(counted)) == self.size * whole
 
     def tally(self, counted: Counted) -> Tally:
-        """Implements ``QuestionCounter.tally``."""
+        """Returns the tally of the summed columns."""
         n = counted.filled[self.places[0]] if self.optional else counted.rows
         return from_cells(n, dict(enumerate(self._sums(counted))), len(self.places))
 
@@ -211,10 +229,12 @@ class EachChoice:
 
 @dataclass(frozen=True)
 class SomeColumns:
-    """Columns of which a report has ``size``: options that it sampled, or parts of a vector.
+    """Counts a question with several columns, of which each report fills ``size``: options that it
+    sampled, or numbers of a vector.
 
-    The cell of a value in the i-th column is ``2 * i + value`` where ``by_column``, else
-    ``stride * value + i``, where there are ``stride`` columns.
+    ``places`` are the numbers of the columns, and ``ends`` the smallest and largest value of each.
+    In a tally, the value v of the i-th column counts in cell ``2 * i + v`` if ``by_column``, else
+    in cell ``len(places) * v + i``. All cells may be empty if ``optional``.
     """
 
     question: Question
@@ -226,7 +246,8 @@ class SomeColumns:
 
     @property
     def fits(self) -> str:
-        """See ``QuestionCounter.fits``."""
+        """Returns the SQL condition that filled cells are in their ranges, and that there are as
+        many as a report has."""
         here = [
             within(place, low, high, empty=True)
             for place, (low, high) in zip(self.places, self.ends, strict=True)
@@ -235,38 +256,39 @@ class SomeColumns:
 
     @property
     def asked(self) -> str:
-        """See ``QuestionCounter.asked``."""
+        """Returns the SQL condition that a row has a report: some cell is filled."""
         return f"{self._filled} > 0"
 
     @property
     def grouped(self) -> Sequence[int]:
-        """See ``QuestionCounter.grouped``."""
+        """Returns all columns: rows are counted by the value of each."""
         return self.places
 
     @property
     def summed(self) -> Sequence[int]:
-        """See ``QuestionCounter.summed``."""
+        """Returns no columns: nothing is summed."""
         return ()
 
     @property
     def filled(self) -> Sequence[int]:
-        """See ``QuestionCounter.filled``."""
+        """Returns no columns: the counts by value include the empty cells."""
         return ()
 
     @property
     def checks(self) -> Sequence[str]:
-        """See ``QuestionCounter.checks``: the rows with as many columns as a report has."""
+        """Returns one aggregate: the number of rows with as many filled cells as a report has."""
         return (f"sum({number(self._whole)})",)
 
     def all_fit(self, counted: Counted, checked: Sequence[int]) -> bool:
-        """Implements ``QuestionCounter.all_fit``."""
+        """Returns whether every row has the right number of filled cells, and all values are in
+        their ranges."""
         return checked[0] == counted.rows and all(
             all_within(counted.groups[place,], low, high, empty=True)
             for place, (low, high) in zip(self.places, self.ends, strict=True)
         )
 
     def tally(self, counted: Counted) -> Tally:
-        """Implements ``QuestionCounter.tally``."""
+        """Returns the tally of the counted values, in the cells that the class describes."""
         width = len(self.places)
         cells = {
             2 * at + value if self.by_column else width * value + at: count
@@ -301,6 +323,8 @@ def counters(columns: FileColumns) -> list[QuestionCounter]:
 def _counter(field: PackedField, own: Sequence[FileColumn], places: range) -> QuestionCounter:
     question, law = field.question, field.question.mechanism.law
     if isinstance(law, Several) or (isinstance(law, Supporting) and law.both):
+        # Several numbers, or options that are each reported as yes or no: a report fills some
+        # columns.
         ends = tuple(column.reach for column in own)
         by_column = isinstance(law, Supporting)
         return SomeColumns(question, places, ends, field.count, by_column, field.optional)
@@ -312,7 +336,8 @@ def _counter(field: PackedField, own: Sequence[FileColumn], places: range) -> Qu
 
 
 def number(condition: str) -> str:
-    """Returns SQL for a condition as 1 or 0. The condition must never be null."""
+    """Returns SQL that is 1 where a condition holds and 0 where not. The condition must never be
+    null."""
     return f"cast({condition} as int)"
 
 
@@ -332,12 +357,13 @@ def joined(operator: str, terms: Iterable[str]) -> str:
 
 
 def within(place: int, low: int, high: int, empty: bool = False) -> str:
-    """Returns SQL for the condition that a column is between two numbers, or null where it may be
-    ``empty``."""
+    """Returns SQL for the condition that column number ``place`` is from ``low`` to ``high``, or
+    empty if ``empty``."""
     # In SQL null is between nothing, and its negation is null, too: coalesce makes it false.
     return f"coalesce(c{place} between {low} and {high}, {'true' if empty else 'false'})"
 
 
 def all_within(groups: Groups, low: int, high: int, empty: bool = False) -> bool:
-    """Returns whether all values of a column are between two numbers, or it may be ``empty``."""
+    """Returns whether all counted values of a column are from ``low`` to ``high``; empty cells
+    pass only if ``empty``."""
     return all(empty if value is None else low <= value <= high for (value,) in groups)

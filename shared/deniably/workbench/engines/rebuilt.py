@@ -1,6 +1,7 @@
-"""The reports to one question as counts tell them: each is one number, in a known stratum.
+"""Rebuilds the reports to one question from counts: the same reports, each in a known stratum.
 
-What reports say together is in no tally, and no estimate of one question needs it.
+What people reported to two questions together is lost in a tally, but no estimate of one question
+needs it.
 """
 
 from __future__ import annotations
@@ -16,18 +17,20 @@ from deniably.workbench.packing import layout
 from deniably.workbench.report_set import ReportSet
 
 MOST_REBUILT = 20_000_000
-"""Reports that are put together again: each takes some bytes, and its score eight."""
+"""The most reports that are rebuilt: each takes some bytes, and its score eight more."""
 
 
 def reports_of(tallied: TalliedSet, question: Question) -> ReportSet:
-    """Returns the set of reports to a question alone, sorted by stratum and content.
+    """Returns the set of reports to this question alone, sorted by stratum and content.
 
-    Raises NoFigure where a report is more than one number, and for very many reports.
+    Raises NoFigure where a report is more than one number, as counts do not tell which numbers
+    came together, and for more than ``MOST_REBUILT`` reports.
     """
     if (n := tallied.tallies[question.name].n) > MOST_REBUILT:
         raise NoFigure(
             f"weights of a tally file are for at most {MOST_REBUILT:,} reports, and not {n:,}"
         )
+    # On its own, the question depends on no other and is asked of everybody whose report is here.
     alone = (
         structs.replace(question, show_if=UNSET) if isinstance(question, Conditional) else question
     )
@@ -49,8 +52,8 @@ def reports_of(tallied: TalliedSet, question: Question) -> ReportSet:
 
 
 def strata_of(tallied: TalliedSet) -> dict[str, list[str]]:
-    """Returns for each key of the strata a value for each report, in the order of a sorted report
-    set."""
+    """Returns {stratum key: value of each report}, in the order of a sorted report set; empty
+    where counts are not by stratum."""
     if not tallied.stratified:
         return {}
     counts = [stratum.n for stratum in tallied.strata]
@@ -62,9 +65,10 @@ def strata_of(tallied: TalliedSet) -> dict[str, list[str]]:
 
 
 def weights_of(tallied: TalliedSet, question: Question, weights: StratumWeights) -> list[float]:
-    """Returns a weight for each report to a question, computed from the weights of the strata.
+    """Returns a weight for each report to a question, from a weight for each stratum.
 
-    Raises BadModel where they do not fit, and NoResults where counts are not by stratum.
+    Raises BadModel for weights that do not fit the strata, and NoResults where counts are not by
+    stratum.
     """
     for key, values in (tallied.survey.strata or {}).items():
         if not tallied.stratified:

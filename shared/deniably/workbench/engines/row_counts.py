@@ -1,4 +1,4 @@
-"""What an engine counted of some rows: how many have each value, and the sums of columns."""
+"""Holds what an engine counted of some rows: rows by value, and sums of columns."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from deniably.workbench.engines.counting_engine import Groups, Key
 
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """What was counted in ``rows``.
+    """What was counted in ``rows`` rows.
 
-    Of one or two columns the rows with each value; of one the rows with any, ``filled``, and the
-    sum of all values.
+    ``groups`` has, by the numbers of one or two columns, how many rows have each value. ``filled``
+    has by column the number of cells that are not empty, and ``sums`` the sum of the values.
     """
 
     rows: int
@@ -23,7 +23,8 @@ class Counted:
     sums: Mapping[int, int]
 
     def less(self, wrong: Groups) -> Counted:
-        """Returns the counts without some rows, which are given whole."""
+        """Returns the counts without the rows ``wrong``, which are given with the values of all
+        columns."""
         groups = {places: _less(group, wrong, places) for places, group in self.groups.items()}
         filled = {place: count - _filled(wrong, place) for place, count in self.filled.items()}
         sums = {place: total - _sum(wrong, place) for place, total in self.sums.items()}
@@ -34,7 +35,7 @@ def _less(groups: Groups, wrong: Groups, places: tuple[int, ...]) -> Groups:
     left = Counter(groups)
     for row, count in wrong.items():
         left[tuple(row[place] for place in places)] -= count
-    return +left
+    return +left  # drops the values whose count became 0
 
 
 def _filled(rows: Groups, place: int) -> int:
@@ -46,8 +47,8 @@ def _sum(rows: Groups, place: int) -> int:
 
 
 def by_first(groups: Groups, width: int, start: int) -> Mapping[Key, dict[Key, int]]:
-    """Splits groups by the values of their first ``width`` columns; the parts keep the columns from
-    ``start`` on."""
+    """Splits counts of rows by the values of the first ``width`` columns; returns {those values:
+    counts by the columns from number ``start`` on}."""
     by_key = defaultdict[Key, dict[Key, int]](dict)
     for row, count in groups.items():
         by_key[row[:width]][row[start:]] = count

@@ -1,6 +1,6 @@
-"""Apache Spark, on one machine or many (Zaharia et al. 2016).
+"""Counts with Apache Spark, on one machine or many (Zaharia et al. 2016).
 
-It is asked by DataFrames alone, so that Spark Connect and managed services work.
+Only DataFrames are used, never RDDs, so that Spark Connect and managed services work, too.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from deniably.workbench.files.optional_libraries import NoExport, library
 from deniably.workbench.files.store_addresses import Address, why
 
 LOCAL = "local[*]"
-"""The master that is this machine, with all its cores."""
-_SPECIAL, _ESCAPED = r"[][{}*?^\\]", r"\\\g<0>"
+"""The master URL that stands for this machine, with all its cores."""
+_SPECIAL, _ESCAPED = r"[][{}*?^\\]", r"\\\g<0>"  # of Hadoop's patterns of paths
 _CONNECT = "sc://"
 _TO_CONNECT = ("grpc", "grpc_status", "google.rpc", "zstandard")
-"""What Spark Connect needs beside pyspark."""
+"""The packages that Spark Connect needs beside pyspark."""
 _TRIES = 5
-"""How often a service is asked again before it is said that nobody answers: for 20 seconds."""
+"""How often a service is asked again before an error says that nothing answers: for 20 seconds."""
 _ALL_REMOTE = "SPARK_CONNECT_MODE_ENABLED"
-"""What Spark sets in the environment once a session is of Spark Connect, and leaves there."""
+"""The environment variable that Spark sets once a session uses Spark Connect, and never removes."""
 _FEW = ("spark.sql.shuffle.partitions", "8")
-"""What is shuffled is a few counts."""
+"""A setting of few partitions, as only a few counts are shuffled between workers."""
 _SETTINGS = {
     _FEW[0]: _FEW[1],
     "spark.log.level": "ERROR",
@@ -43,7 +43,12 @@ _SETTINGS = {
 
 @dataclass(frozen=True, eq=False)
 class Spark:
-    """A session with a master; all its machines see the files under the same path or address."""
+    """A counting engine on a Spark ``session``. All machines must see the files under the same
+    path or address.
+
+    ``functions`` is the module pyspark.sql.functions, and ``failures`` are the errors that Spark
+    raises.
+    """
 
     session: Any
     functions: Any
@@ -52,7 +57,8 @@ class Spark:
     def aggregates(
         self, source: Source, expressions: Sequence[str], by: Sequence[int] = ()
     ) -> dict[Key, list[int]]:
-        """Implements ``CountingEngine.aggregates``."""
+        """Computes integers from SQL aggregates, for each combination of values in the columns
+        ``by``, as ``CountingEngine.aggregates`` says."""
         values = [self.functions.expr(expression) for expression in expressions]
         try:
             used = columns_in(*expressions, *(f"c{place}" for place in by))
@@ -67,7 +73,8 @@ class Spark:
     def groups(
         self, source: Source, keys: Sequence[Sequence[int]], where: str | None = None
     ) -> list[Groups]:
-        """Implements ``CountingEngine.groups``. One job for all keys: starting takes longest."""
+        """Counts rows by the columns of each key, as ``CountingEngine.groups`` says. All keys are
+        one Spark job."""
         if not keys:
             return []
         widest = max(len(key) for key in keys)
@@ -87,7 +94,8 @@ class Spark:
         return list(grouped)
 
     def _grouped(self, frame: Any, number: int, key: Sequence[int], widest: int) -> Any:
-        """The number of the key, its values as whole numbers, nothing to fill up, and the count."""
+        """Returns rows of: the number of the key, the values of its columns, empty columns up to
+        the widest key, and the count."""
         functions = self.functions
         values = [functions.col(f"c{place}").cast("long") for place in key]
         # A union needs as many columns of the same types on both sides.
@@ -98,7 +106,7 @@ class Spark:
         return counted.select(functions.lit(number), *values, *gaps, "n")
 
     def _frame(self, source: Source, columns: Sequence[int], where: str | None = None) -> Any:
-        """Some columns of all files, and those that ``where`` names."""
+        """Returns these columns of all files, and those that ``where`` needs."""
         used = sorted({*columns, *(columns_in(where) if where else ())})
         here = [file for file in source.files if isinstance(file, Path)]
         away = [file for file in source.files if isinstance(file, Address)]
@@ -122,9 +130,11 @@ class Spark:
 
 @contextmanager
 def spark(master: str = LOCAL) -> Generator[Spark]:
-    """Connects to a master, such as ``spark://host:7077``, or ``sc://host`` of Spark Connect.
+    """Connects to a Spark master, such as ``spark://host:7077``, or to ``sc://host`` with Spark
+    Connect.
 
-    Raises NoExport where pyspark, what it needs, or Java is missing, or nobody answers there.
+    Raises NoExport where pyspark, one of the packages that it needs, or Java is missing, and where
+    no service answers.
     """
     library("pyspark", "spark")
     sql, functions = library("pyspark.sql", "spark"), library("pyspark.sql.functions", "spark")
@@ -157,7 +167,8 @@ def _started(sql: Any, master: str) -> Any:
 
 
 def _connected(sql: Any, address: str) -> Any:
-    """A session of Spark Connect, with the service's own settings but one, if somebody answers."""
+    """Returns a session of Spark Connect, with the service's own settings except one. Raises if
+    nothing answers."""
     for name in _TO_CONNECT:
         library(name, "spark")
     session = sql.SparkSession.builder.remote(address).getOrCreate()
@@ -177,7 +188,7 @@ def _connected(sql: Any, address: str) -> Any:
 
 
 def _pattern(file: Path) -> str:
-    """The pattern that matches this file alone: Spark takes every path as one."""
+    """Returns a pattern that matches this file alone, as Spark takes every path as a pattern."""
     return f"file://{re.sub(_SPECIAL, _ESCAPED, str(file.absolute()))}"
 
 

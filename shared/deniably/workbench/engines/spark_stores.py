@@ -1,8 +1,8 @@
-"""How Spark's workers read files of a store: each with pyarrow, which is there with pyspark.
+"""Lets Spark's workers read files of a cloud store with pyarrow, which comes with pyspark.
 
-Spark's own connectors are Java archives that an operator adds to a cluster. This data source needs
-none, and Deniably need not be on the workers either: the class below is sent there by value, so it
-names nothing of this package. Workers find keys as this machine does, in their own environment.
+Spark's own connectors are Java archives that an operator has to add to a cluster. This data source
+needs none, and Deniably need not be installed on the workers: the class below is pickled by value,
+so it must not name anything in this package. Workers find their keys in their own environment.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ from deniably.workbench.files.optional_libraries import library
 from deniably.workbench.files.store_addresses import Address
 
 NAME = "deniably_store"
-"""What Spark calls the data source."""
+"""The name under which Spark knows the data source."""
 OF_STORE = "deniably_store could not read"
-"""What stands before the text of an error that a worker had with a store."""
+"""The beginning of the message of an error that a worker had with a store."""
 
 
 def options_of(files: Sequence[Address], names: Sequence[str]) -> dict[str, str]:
-    """Returns the options of the data source: columns of some files, by name."""
+    """Returns the options of the data source as strings: the ``names`` of columns to read, and the
+    ``files``."""
     return {
         "files": json.dumps([(file.uri, file.inside) for file in files]),
         "names": json.dumps(list(names)),
@@ -30,8 +31,10 @@ def options_of(files: Sequence[Address], names: Sequence[str]) -> dict[str, str]
 
 
 def data_source() -> Any:
-    """Returns the class that Spark registers. Its columns are called ``c0``, ``c1`` and so on."""
+    """Returns the class to register with Spark. Its data have the columns ``c0``, ``c1`` and so
+    on."""
     module = library("pyspark.sql.datasource", "spark")
+    # Local copies: a class that is pickled by value carries locals along, but not this module.
     name, failed = NAME, OF_STORE
 
     class Part(module.InputPartition):  # type: ignore[misc, name-defined]
@@ -47,6 +50,7 @@ def data_source() -> Any:
             return [Part(*file) for file in self.files]
 
         def read(self, partition: Any) -> Iterator[Any]:
+            # By name, so that pickling does not try to send these modules.
             pa, fs, parquet = map(import_module, ("pyarrow", "pyarrow.fs", "pyarrow.parquet"))
             schema = pa.schema([(f"c{at}", pa.int64()) for at in range(len(self.names))])
             try:

@@ -1,6 +1,7 @@
-"""Tally files: the definition and the counts of a report set, as canonical JSON (SPEC 12).
+"""Reads and writes tally files: the definition and the counts of a report set, as canonical JSON
+(SPEC 12.2).
 
-Equal counts give equal bytes, whatever engine counted.
+Equal counts give equal bytes, whichever engine counted.
 """
 
 from __future__ import annotations
@@ -25,13 +26,14 @@ from deniably.workbench.files.optional_libraries import NoExport
 from deniably.workbench.packing import PackedField, layout, reach
 
 VERSION = 1
+# JSON numbers that every language can hold exactly: up to 2^53.
 _Integer = Annotated[int, Meta(ge=-LARGEST_INTEGER, le=LARGEST_INTEGER)]
 _Number = Annotated[int, Meta(ge=0, le=LARGEST_INTEGER)]
 """A number of reports."""
 
 
 class _Counts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """``n`` reports to a question, and how many count in each cell from ``start`` on."""
+    """``n`` reports to a question, and how many of them name each cell from ``start`` on."""
 
     n: _Integer
     start: _Integer
@@ -39,7 +41,7 @@ class _Counts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _Pair(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How many reports have each two numbers of two questions: row, column, count."""
+    """How many people reported each pair of numbers to two questions: [row, column, count]."""
 
     rows: str
     columns: str
@@ -61,7 +63,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def tally_text(tallied: TalliedSet) -> bytes:
-    """Returns the tally file of a counted set."""
+    """Returns the bytes of the tally file of a counted set."""
     return canonical(
         {
             "tally": VERSION,
@@ -86,7 +88,8 @@ def _stratum(counts: Counts) -> dict[str, Any]:
 
 
 def read_tally(text: bytes) -> TalliedSet:
-    """Reads a tally file. Raises NoExport with the reason where it is not one."""
+    """Reads the bytes of a tally file. Raises NoExport, with the reason, where they are not one or
+    the counts contradict each other."""
     try:
         written = msgspec.json.decode(text, type=_File)
         if written.tally != VERSION:
@@ -95,7 +98,7 @@ def read_tally(text: bytes) -> TalliedSet:
         strata = tuple(_counts(survey, stratum) for stratum in written.strata)
     except msgspec.DecodeError as error:
         raise NoExport(f"this is no tally file: {error}") from None
-    except NoExport:
+    except NoExport:  # is a DeniablyError, too
         raise
     except DeniablyError as error:
         raise NoExport(f"the survey of this tally file: {error}") from None
@@ -104,12 +107,14 @@ def read_tally(text: bytes) -> TalliedSet:
 
 
 def _check_strata(survey: Survey, strata: Sequence[Counts]) -> None:
-    """Raise NoExport unless these are the counts of all together or of every stratum."""
+    """Raise NoExport unless these are the counts of all reports together, or of every stratum."""
     if len(strata) not in (1, len(survey.every_stratum)):
         raise NoExport(
             f"this tally file has counts of {len(strata)} strata, and the survey has"
             f" {len(survey.every_stratum)}"
         )
+    # Checked on reading, too: a file from elsewhere may say more of a small stratum than results
+    # may.
     if len(strata) > 1 and not may_be_seen(survey, strata):
         raise NoExport(
             "this tally file has counts of a stratum with fewer than"
@@ -153,7 +158,8 @@ def _tally(field: PackedField, written: _Stratum) -> Tally:
 
 
 def _are_of(field: PackedField, written: _Counts) -> bool:
-    """Whether so many reports, which count in so many cells each, can have these counts."""
+    """Returns whether ``n`` reports, which name as many cells as the law says, can have these
+    counts."""
     law = field.question.mechanism.law
     if field.kind == "numbers":
         return sum(written.counts) == field.count * written.n
@@ -163,7 +169,7 @@ def _are_of(field: PackedField, written: _Counts) -> bool:
 
 
 def _triples(groups: Groups) -> list[list[int]]:
-    """The counts of those who were asked both, in order."""
+    """Returns the counts of those who were asked both questions, sorted."""
     return sorted(
         [row, column, count]
         for (row, column), count in groups.items()
@@ -172,7 +178,8 @@ def _triples(groups: Groups) -> list[list[int]]:
 
 
 def _groups(pair: _Pair, tallies: Mapping[str, Tally]) -> Groups:
-    """The counts of a pair; of no report to one question are there more than its tally has."""
+    """Returns the counts of a pair. Raises NoExport where more reports have a number than its
+    tally says."""
     for place, name in enumerate((pair.rows, pair.columns)):
         if name not in tallies:
             raise NoExport(f"the pairs of this tally file name {name}, which is no question")

@@ -1,7 +1,7 @@
-"""Tallies a report set with an engine: the same integers as every tally.
+"""Tallies a report set with an engine, to the same integers as every other tally of it.
 
-Reports that no device could have made are counted by question and left out of every tally. Where a
-set has strata, each is counted by itself.
+Rows that no device could have sent are counted by question, and left out of every tally. Where a
+set has strata, each stratum is counted by itself.
 """
 
 from __future__ import annotations
@@ -33,18 +33,19 @@ from deniably.workbench.files.optional_libraries import NoExport
 from deniably.workbench.files.parquet_parts import Parts, check_unchanged
 
 _EVERY = "count(*)"
-"""The number of rows."""
+"""The SQL for the number of rows."""
 _MOST_WRONG = 1_000_000
-"""Reports that may not fit before the definition must be another one."""
+"""If more rows than this do not fit, the files are probably of another survey."""
 ASKED = "number of questions"
-"""What ``unfit`` calls reports with more or fewer questions than a device asks."""
+"""The key in ``unfit`` for rows with more or fewer questions than a device asks."""
 
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """The tallies of ``n`` reports, by question.
+    """The tally of each question in ``n`` reports.
 
-    ``pairs`` has for two questions how many reports have each two of their numbers.
+    ``pairs`` has for two questions, by their names, how many reports have each pair of their
+    numbers.
     """
 
     n: int
@@ -60,7 +61,8 @@ class Counts:
         return Counts(self.n + other.n, tallies, pairs)
 
     def both(self, first: str, other: str) -> Groups | None:
-        """Returns the joint counts of two questions' numbers; None where they were not counted."""
+        """Returns how many reports have each pair of numbers of two questions, in this order; None
+        where the pair was not counted."""
         if (first, other) in self.pairs:
             return self.pairs[first, other]
         if (other, first) in self.pairs:
@@ -71,11 +73,12 @@ class Counts:
 
 @dataclass(frozen=True, eq=False)
 class TalliedSet:
-    """The counts of a report set, of the reports that fit its definition.
+    """The counts of a report set, without the rows that no device could have sent.
 
-    ``strata`` has those of each stratum, in the order of their numbers; or those of all, once,
-    where the set has no strata or not every stratum may be seen. ``unfit`` says of how many reports
-    the part of a question does not fit; there are ``left_out`` such reports.
+    ``strata`` has the counts of each stratum, in the order of the strata's numbers; or a single
+    item, the counts of all, where the set has no strata or some stratum has too few reports to be
+    shown. ``left_out`` is the number of rows that were left out; ``unfit`` has, by question, how
+    many rows do not fit because of it.
     """
 
     survey: Survey
@@ -84,7 +87,8 @@ class TalliedSet:
     unfit: dict[str, int] = field(default_factory=dict[str, int])
 
     def __add__(self, other: TalliedSet) -> TalliedSet:
-        """The counts of both together. Raises NoExport where they are not counts of the same."""
+        """Returns the sum of two sets. Raises NoExport where they are not of the same survey,
+        strata and pairs."""
         if self.survey.digest != other.survey.digest:
             raise NoExport("these are counts of several surveys, or versions of one")
         if self.stratified is not other.stratified:
@@ -102,35 +106,35 @@ class TalliedSet:
 
     @property
     def n(self) -> int:
-        """The number of reports that fit."""
+        """Returns the number of reports that were counted."""
         return self.whole.n
 
     @property
     def tallies(self) -> dict[str, Tally]:
-        """The tallies of all, by question."""
+        """Returns the tally of each question over all strata, by name."""
         return self.whole.tallies
 
     @property
     def pairs(self) -> dict[tuple[str, str], Groups]:
-        """The joint counts of all."""
+        """Returns the joint counts of pairs of questions over all strata."""
         return self.whole.pairs
 
     @property
     def stratified(self) -> bool:
-        """Whether each stratum has counts of its own."""
+        """Returns whether each stratum has counts of its own."""
         return len(self.strata) > 1
 
     @cached_property
     def whole(self) -> Counts:
-        """The counts of all strata together."""
+        """Returns the counts of all strata together."""
         return reduce(add, self.strata)
 
     def among(self, subgroup: Stratum) -> Counts:
-        """Returns the counts of a subgroup, such as ``{"site": "north"}``; of all, if that is
-        empty.
+        """Returns the counts of a subgroup, such as ``{"site": "north"}``; of all reports, if
+        ``subgroup`` is empty.
 
-        Raises ValueError for a key or value that there is not, and NoResults where strata have no
-        counts.
+        Raises ValueError for a key or value that the survey does not have, and NoResults where
+        counts are not by stratum.
         """
         inside = members(self.survey.strata or {}, subgroup)
         if not subgroup:
@@ -145,9 +149,10 @@ class TalliedSet:
 
 
 def shown_strata(survey: Survey, strata: Sequence[Counts]) -> tuple[Counts, ...]:
-    """Returns the counts of each stratum if all may be seen; otherwise one sum over all strata.
+    """Returns the counts of each stratum if all strata have enough reports to be shown; otherwise
+    one sum over all strata.
 
-    As with whole reports that are given out: see ``results.subgroups``.
+    One hidden stratum would follow from the others and the sum, so either all are shown or none.
     """
     if len(strata) > 1 and not may_be_seen(survey, strata):
         return (reduce(add, strata),)
@@ -155,7 +160,8 @@ def shown_strata(survey: Survey, strata: Sequence[Counts]) -> tuple[Counts, ...]
 
 
 def may_be_seen(survey: Survey, strata: Sequence[Counts]) -> bool:
-    """Returns whether each stratum has as many reports to every question as results need."""
+    """Returns whether each stratum has as many reports to every question as results need to be
+    shown."""
     counts = [[tally.n for tally in stratum.tallies.values()] for stratum in strata]
     return all_shown(survey.strata or {}, counts, survey.results.minimum)
 
@@ -163,20 +169,24 @@ def may_be_seen(survey: Survey, strata: Sequence[Counts]) -> bool:
 def tally_set(
     parts: Parts, engine: CountingEngine, pairs: Sequence[tuple[str, str]] = ()
 ) -> TalliedSet:
-    """Tallies a report set, with the joint counts of some ``pairs`` of questions.
+    """Tallies a report set with an engine, and counts the joint values of some ``pairs`` of
+    questions.
 
-    Raises NoExport where a file cannot be read or is written again meanwhile, and for a pair that
-    is none of two questions whose reports are one number each.
+    Raises NoExport where a file cannot be read or is rewritten meanwhile, and for a pair of
+    questions whose reports are not one number each.
     """
     reading = _Reading(parts, source_of(parts), engine)
     places = {pair: reading.places(pair) for pair in pairs}
     seen = reading.seen(list(places.values()))
+    # Usually everything fits, and the slow condition is never evaluated.
     unfit = {} if reading.all_fit(seen) else reading.unfit()
+    # Everything was counted already, so the few rows that do not fit are fetched and subtracted.
     wrong = reading.wrong(unfit)
     of_stratum = by_first(wrong, reading.width, 0)
     strata = [
         reading.counts(seen[key].counted.less(of_stratum[key]), places) for key in reading.keys
     ]
+    # Several queries read the files: their results belong together only if no file changed.
     check_unchanged(parts)
     return TalliedSet(parts.survey, shown_strata(parts.survey, strata), sum(wrong.values()), unfit)
 
@@ -188,7 +198,7 @@ def source_of(parts: Parts) -> Source:
 
 @dataclass(frozen=True, eq=False)
 class _Seen:
-    """What was counted of the rows of a stratum, and aggregates of them, by their text."""
+    """What was counted of the rows of one stratum, and the values of aggregates, by their SQL."""
 
     counted: Counted
     values: Mapping[str, int]
@@ -202,30 +212,33 @@ class _Reading:
 
     @cached_property
     def counters(self) -> list[QuestionCounter]:
-        """What is counted of each question."""
+        """Returns what is counted of each question."""
         return counters(self.parts.columns)
 
     @property
     def width(self) -> int:
-        """The number of columns of strata, which come first."""
+        """Returns the number of columns of strata, which come first."""
         return len(self.parts.columns.strata)
 
     @cached_property
     def keys(self) -> list[Key]:
-        """What the columns of strata have in each stratum, in the order of their numbers."""
+        """Returns the values that the columns of strata have in each stratum, in the order of the
+        strata's numbers."""
         return list(product(*(range(len(key.categories)) for key in self.parts.columns.strata)))
 
     @cached_property
     def conditions(self) -> dict[str, str]:
-        """What must hold of a report, by the name of what does not fit."""
+        """Returns the SQL conditions that a row must meet, by the name under which a failure is
+        counted."""
         conditions = {counter.question.name: counter.fits for counter in self.counters}
         strata = enumerate(self.parts.columns.strata)
         conditions |= {key.key: within(place, *key.reach) for place, key in strata}
+        # Not strict: where everybody is asked everything there is no such condition.
         return conditions | dict(zip([ASKED], self.asked_condition, strict=False))
 
     @cached_property
     def asked_condition(self) -> list[str]:
-        """The condition on how many questions a report has; none where it has all."""
+        """Returns the condition on how many questions a row has; none where every row has all."""
         survey = self.parts.survey
         if survey.complete:
             return []
@@ -233,9 +246,9 @@ class _Reading:
         return [f"({question_count} BETWEEN {survey.least_asked} AND {survey.asked})"]
 
     def seen(self, pairs: Sequence[tuple[int, int]]) -> dict[Key, _Seen]:
-        """Counts all rows, whether they fit or not, by what their columns of strata have.
+        """Counts all rows, whether they fit or not, by the values of their columns of strata.
 
-        Every stratum is among them. Raises NoExport where not all rows were counted.
+        Every stratum is in the result. Raises NoExport where not all rows were counted.
         """
         groups = self.groups(
             [*((place,) for each in self.counters for place in each.grouped), *pairs]
@@ -250,6 +263,7 @@ class _Reading:
         aggregates = self.engine.aggregates(self.source, texts, range(self.width))
         self.check_rows(sum(row[texts.index(_EVERY)] for row in aggregates.values()))
         seen = dict[Key, _Seen]()
+        # Rows may have values that are no stratum: they are among the aggregates, and do not fit.
         for key in {*self.keys, *aggregates}:
             values = dict(zip(texts, aggregates.get(key, [0] * len(texts)), strict=True))
             counted = Counted(
@@ -264,7 +278,7 @@ class _Reading:
     def groups(
         self, columns: Sequence[tuple[int, ...]]
     ) -> dict[tuple[int, ...], Mapping[Key, Groups]]:
-        """How many rows have each combination of values in some columns, by strata."""
+        """Returns how many rows have each combination of values in some columns, by strata."""
         keys = [(*range(self.width), *places) for places in columns]
         counts = self.engine.groups(self.source, keys)
         for of_columns in counts:
@@ -273,12 +287,13 @@ class _Reading:
         return dict(zip(columns, by_stratum, strict=True))
 
     def check_rows(self, rows: int) -> None:
-        """Raise NoExport unless an engine counted as many rows as the files say that they have."""
+        """Raise NoExport unless an engine counted as many rows as the footers of the files
+        state."""
         if rows != self.parts.rows:
             raise NoExport(f"{rows:,} reports were counted, and the files have {self.parts.rows:,}")
 
     def all_fit(self, seen: Mapping[Key, _Seen]) -> bool:
-        """Whether all rows fit, by what was counted of them."""
+        """Returns whether all rows fit, by what was counted of them."""
         return len(seen) == len(self.keys) and all(
             all(
                 counter.all_fit(here.counted, [here.values[text] for text in counter.checks])
@@ -292,14 +307,15 @@ class _Reading:
         )
 
     def unfit(self) -> dict[str, int]:
-        """How many reports do not fit, by the name of what does not."""
+        """Returns how many rows do not fit, by the name of what does not."""
         texts = [_sum(f"not {fits}") for fits in self.conditions.values()]
         [values] = self.engine.aggregates(self.source, texts).values()
         counts = zip(self.conditions, values, strict=True)
         return {name: count for name, count in counts if count}
 
     def wrong(self, unfit: Mapping[str, int]) -> Groups:
-        """The rows that do not fit, whole. Raises NoExport where there are very many."""
+        """Returns the rows that do not fit, with all their values. Raises NoExport where there are
+        very many."""
         if not unfit:
             return {}
         if sum(unfit.values()) > _MOST_WRONG:
@@ -312,13 +328,14 @@ class _Reading:
         return rows
 
     def counts(self, counted: Counted, pairs: Mapping[tuple[str, str], tuple[int, int]]) -> Counts:
-        """The counts of a stratum, of rows that fit."""
+        """Returns the counts of a stratum from those of its rows, all of which fit."""
         tallies = {counter.question.name: counter.tally(counted) for counter in self.counters}
         joint = {pair: counted.groups[places] for pair, places in pairs.items()}
         return Counts(counted.rows, tallies, joint)
 
     def places(self, pair: tuple[str, str]) -> tuple[int, int]:
-        """The columns of two questions whose reports are one number each. Raises NoExport."""
+        """Returns the columns of two questions whose reports are one number each. Raises NoExport
+        for others."""
         known = {
             counter.question.name: counter.place
             for counter in self.counters
@@ -331,5 +348,5 @@ class _Reading:
 
 
 def _sum(condition: str) -> str:
-    """The number of rows of which a condition holds."""
+    """Returns SQL for the number of rows of which a condition holds."""
     return f"sum({number(condition)})"

@@ -1,1 +1,2 @@
-"""The files that a closed survey is handed over in: its reports, its design, and scripts."""
+"""Reads and writes the files of a closed survey: its reports, its design, its codebook, and
+scripts."""

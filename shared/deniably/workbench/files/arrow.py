@@ -1,4 +1,5 @@
-"""Reports as Parquet: the smallest integers that hold each column, with labels and a warning."""
+"""Reads and writes reports as Parquet: the smallest integers that hold each column, with labels
+and a warning."""
 
 from __future__ import annotations
 
@@ -25,21 +26,24 @@ from deniably.workbench.report_columns import (
 from deniably.workbench.report_set import ReportSet, of_rows
 
 _MOST = 5_000
-"""Rows that are worked out at once."""
+"""The most rows that are converted at once."""
 _CELLS = 1 << 22
-"""Cells of a row group: few, as the library holds a whole one; but it also keeps a thousand bytes
-or more for each column of every row group that it has written."""
+"""The most cells of a row group. Larger groups cost memory, as the library holds a whole one;
+smaller ones, too, as it keeps a thousand bytes or more for each column of every group that it has
+written."""
 
 
 def parquet_of(columns: FileColumns, blocks: Iterable[Rows]) -> Iterator[bytes]:
-    """Returns the Parquet file of sorted reports, piece by piece. Raises NoExport before the
-    first."""
+    """Yields the bytes of a Parquet file of sorted reports, piece by piece. Raises NoExport,
+    before the first piece, where pyarrow is missing."""
+    # Not in the generator itself: a missing library must be found before an answer has begun.
     arrow, parquet = library("pyarrow"), library("pyarrow.parquet")
     return _written(arrow, parquet, columns, blocks)
 
 
 def read_parquet(survey: Survey, file: Path) -> ReportSet:
-    """Reads the report set in a Parquet file. Raises NoExport, and ValueError where it has none."""
+    """Reads a Parquet file into a report set. Raises NoExport where pyarrow is missing, and
+    ValueError where a column is missing or a row is no report to this survey."""
     parquet = library("pyarrow.parquet")
     columns = columns_in(survey, parquet.read_schema(check_file(file)).names)
 
@@ -54,7 +58,7 @@ def read_parquet(survey: Survey, file: Path) -> ReportSet:
 
 
 class _Sink:
-    """A file that only grows, and gives away what was written."""
+    """A file that can only be appended to, and that gives away what was written."""
 
     closed = False
 
@@ -78,7 +82,7 @@ class _Sink:
         """There is nothing to close."""
 
     def taken(self) -> bytes:
-        """What was written since it was last asked for."""
+        """Returns what was written since the last call."""
         held, self._held = b"".join(self._held), []
         return held
 
@@ -106,7 +110,8 @@ def _written(
 
 
 def batch_of(arrow: Any, schema: Any, filled: Iterable[Filled]) -> Any:
-    """Returns some rows as a batch of the library, in the integers of the schema."""
+    """Returns the columns ``filled`` as a record batch of pyarrow, in the integers of the
+    schema."""
     arrays = [
         _array(arrow, column, kind) for column, kind in zip(filled, schema.types, strict=True)
     ]
@@ -114,7 +119,7 @@ def batch_of(arrow: Any, schema: Any, filled: Iterable[Filled]) -> Any:
 
 
 def _array(arrow: Any, column: Filled, kind: Any) -> Any:
-    """A column as the library holds it: ``arrow.array`` would load pandas, too."""
+    """Returns a column as pyarrow holds it. ``arrow.array`` would import pandas, too."""
     there = arrow.py_buffer(np.packbits(column.there, bitorder="little"))
     values = arrow.py_buffer(column.values.astype(str(kind)))
     whole = bool(column.there.all())
@@ -122,8 +127,8 @@ def _array(arrow: Any, column: Filled, kind: Any) -> Any:
 
 
 def schema_of(arrow: Any, columns: FileColumns, numbered: bool = False) -> Any:
-    """Returns the columns with their types and labels; the number of the row first where
-    ``numbered``."""
+    """Returns pyarrow's schema of the columns, with their types and labels; with ``numbered``, the
+    number of the row comes first."""
     fields = [arrow.field(ROW, arrow.int64(), nullable=False)] if numbered else []
     for column in columns:
         about = {"label": column.title}
@@ -142,13 +147,14 @@ def schema_of(arrow: Any, columns: FileColumns, numbered: bool = False) -> Any:
 
 
 def filled_of(column: Any) -> Filled:
-    """Returns the integers of an arrow column, and a mask of where it has one."""
+    """Returns the integers of a pyarrow column, and a mask of the cells that are not empty."""
     there = column.is_valid().to_numpy(zero_copy_only=False)
     return Filled(column.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64), there)
 
 
 def _kind(arrow: Any, column: FileColumn | StratumColumn) -> Any:
-    """The smallest type of signed integers that holds all that a column can have."""
+    """Returns the smallest type of signed integers that holds every value that a column can
+    have."""
     low, high = column.reach
     for bits in (8, 16, 32):
         if -(1 << (bits - 1)) <= low and high < 1 << (bits - 1):

@@ -1,7 +1,8 @@
-"""The codebook of a report set: as DDI Codebook 2.5 for archives, and as a page for people.
+"""Writes the codebook of a report set: as DDI Codebook 2.5 for archives, and as a web page for
+people.
 
-DDI Alliance 2014, DDI Codebook 2.5. Every variable says whether it is randomised, and carries the
-estimate beside the counts of what was reported.
+The standard is DDI Codebook 2.5 (DDI Alliance 2014). Every variable says whether it is randomised,
+and has the estimated share beside the counts of what was reported.
 """
 
 from __future__ import annotations
@@ -31,14 +32,15 @@ from deniably.workbench.report_set import ReportSet
 
 _NAMESPACE = "ddi:codebook:2_5"
 _SHORT = 9
-"""Characters of a fraction that people still read."""
+"""The most characters of a fraction that is printed as such."""
 
 
 @dataclass(frozen=True)
 class Described:
-    """A column with what was reported in it: ``n`` values, and how often each category.
+    """A column, and what was reported in it: ``n`` values, and how often each category.
 
-    ``estimate`` and ``error`` are those of a share, where the column is one of a choice.
+    ``estimate`` is the share of people behind a column of 0 and 1, and ``error`` its standard
+    error; None for other columns.
     """
 
     column: FileColumn | StratumColumn
@@ -49,14 +51,14 @@ class Described:
 
     @property
     def question(self) -> str:
-        """The question that was asked; for a stratum, that the link stated it."""
+        """Returns the wording of the question; for a stratum, that the link stated it."""
         if isinstance(self.column, StratumColumn):
             return f"The value of {self.column.key} in the link of the survey"
         return self.column.question.label
 
     @property
     def instruction(self) -> str:
-        """How the column was randomised, and what not to do with it."""
+        """Returns a sentence on how the column was randomised, and a warning not to tabulate it."""
         column = self.column
         if isinstance(column, StratumColumn):
             return "Not randomised: the respondent's link said it, and the form told so."
@@ -70,7 +72,7 @@ class Described:
 
 
 def described(reports: ReportSet) -> Iterator[Described]:
-    """Yields the columns of a report set with what was reported in them."""
+    """Yields each column of a report set with what was reported in it."""
     for column in reports.columns:
         filled = reports.column(column.name)
         values = filled.values[filled.there]
@@ -81,6 +83,7 @@ def described(reports: ReportSet) -> Iterator[Described]:
         exact = column.p_and_q
         if exact[0] is not None and exact[1] is not None and len(values):
             p, q = float(exact[0]), float(exact[1])
+            # The unbiased share behind a 0/1 column (Warner 1965).
             estimate = (float(values.mean()) - q) / (p - q)
             error = float(standard_error(int(values.sum()), len(values), p, q))
         yield Described(column, len(values), tuple(counts), estimate, error)
@@ -90,7 +93,7 @@ def described(reports: ReportSet) -> Iterator[Described]:
 
 
 def ddi(reports: ReportSet, source: Provenance) -> str:
-    """Returns the codebook as DDI Codebook 2.5."""
+    """Returns the codebook as the XML text of DDI Codebook 2.5."""
     book = Element("codeBook", {"xmlns": _NAMESPACE, "version": "2.5"})
     _study(element(book, "stdyDscr"), reports, source)
     text = element(element(book, "fileDscr", ID="reports"), "fileTxt")
@@ -127,7 +130,7 @@ def _study(study: Element, reports: ReportSet, source: Provenance) -> None:
 
 
 def _variable(variable: Element, described_column: Described) -> None:
-    """The parts of a variable, in the order that the schema asks for."""
+    """Writes the parts of a variable, in the order that the schema demands."""
     column = described_column.column
     element(variable, "labl", column.title)
     element(element(variable, "qstn"), "qstnLit", described_column.question)
@@ -187,7 +190,7 @@ often each was reported<th scope="col">p<th scope="col">q<th scope="col">Estimat
 
 
 def codebook_page(reports: ReportSet) -> str:
-    """Returns the codebook as a self-contained HTML page."""
+    """Returns the codebook as the text of a self-contained HTML page."""
     survey = reports.survey
     return Html.filled(
         _PAGE,
@@ -202,7 +205,8 @@ def codebook_page(reports: ReportSet) -> str:
 
 
 def short(exact: Fraction | None) -> str:
-    """Returns a fraction as text: exact where that is short, else with six digits."""
+    """Returns a fraction as text: exact if that is short, else as a decimal number of six digits;
+    empty for None."""
     if exact is None:
         return ""
     text = str(exact)

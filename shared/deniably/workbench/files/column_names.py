@@ -1,4 +1,4 @@
-"""Names of columns as other programs allow them: shortened always the same way."""
+"""Shortens names of columns to what other programs allow, always in the same way."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class FileLimits:
-    """What a program called ``called`` takes: lengths in bytes, and numbers of columns."""
+    """The limits of the program ``called`` so: lengths of names, labels and value labels in bytes,
+    and the number of columns."""
 
     called: str
     name: int
@@ -22,8 +23,9 @@ LIMITS: Mapping[str, FileLimits] = {
     "sav": FileLimits("SPSS", 64, 256, 120, 32_767),
     "dta": FileLimits("Stata", 28, 80, 32_000, 2_048),
 }
-"""By format. Stata takes names of 32 letters, and its smallest edition, BE, 2,048 columns. But
-pyreadstat names the labels of a column after it and its number, which has up to four digits."""
+"""The limits of each format. Stata allows names of 32 letters, and its smallest edition, BE, 2,048
+columns. But pyreadstat names the labels of a column after the column and its number, which has up
+to four digits."""
 
 _RESERVED = {
     "all", "and", "by", "eq", "ge", "gt", "le", "lt", "ne", "not", "or", "to", "with",
@@ -32,13 +34,15 @@ _RESERVED = {
 
 
 def shortened(names: Sequence[str], limits: FileLimits) -> list[str]:
-    """Returns names of letters, digits and underscores, distinct even where capitals do not count.
+    """Returns the names with only letters, digits and underscores, short enough, and distinct even
+    where capitals do not count.
 
-    A name that is too long keeps its beginning and its end, which has the choice.
+    A name that is too long keeps its beginning, and its end, which names the choice.
     """
     taken, distinct = set[str](), list[str]()
     for name in names:
         plain = re.sub(r"[^A-Za-z0-9_]", "_", name)
+        # Names may not begin with a digit, nor be a word of the program's own language.
         if not plain[0].isalpha() or plain.casefold() in _RESERVED:
             plain = f"q_{plain}"
         short, number = _cut(plain, limits.name), 1

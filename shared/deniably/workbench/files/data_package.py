@@ -1,4 +1,4 @@
-"""The description of reports.csv as a Data Package (version 2, Frictionless 2024)."""
+"""Describes reports.csv as a Data Package (version 2, Frictionless 2024)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _PROFILES = "https://datapackage.org/profiles/2.0"
 
 
 def data_package(reports: ReportSet) -> dict[str, Any]:
-    """Returns the descriptor, for datapackage.json."""
+    """Returns the descriptor of the package as a dict, for datapackage.json."""
     survey = reports.survey
     return {
         "$schema": f"{_PROFILES}/datapackage.json",

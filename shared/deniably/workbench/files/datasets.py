@@ -1,4 +1,4 @@
-"""Parquet files as an Arrow dataset: what is scanned is fetched, column by column."""
+"""Opens Parquet files as one Arrow dataset, of which only the columns that are read are fetched."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from deniably.workbench.files.store_addresses import Address
 
 
 def dataset(files: Sequence[Place]) -> Any:
-    """Returns pyarrow's dataset of some files, wherever they are. Raises NoExport."""
+    """Returns pyarrow's dataset of the files, on this machine or in stores. Raises NoExport where
+    pyarrow is missing or a file cannot be read."""
     datasets = library("pyarrow.dataset", "bulk")
     schema = footer(files[0])[0].remove_metadata()
+    # One file system has one dataset; groupby needs the files sorted by it.
     in_stores = [
         _of_store(list(some), schema) for _, some in groupby(sorted(files, key=_store), _store)
     ]

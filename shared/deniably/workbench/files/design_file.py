@@ -1,4 +1,4 @@
-"""The design of a report set as JSON: what every column needs to be estimated from."""
+"""Describes the design of a report set as JSON: what is needed to estimate from every column."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from deniably.workbench.report_columns import (
 )
 
 LARGEST_CHANNEL = 64
-"""Answers, and outputs, of a channel that is written in full."""
+"""The most answers or outputs of a channel whose matrix is written in full."""
 
 
 def design_of(columns: FileColumns, n: int) -> dict[str, Any]:
-    """Returns the design of ``n`` reports, for JSON.
+    """Returns the design of ``n`` reports as a dict, for JSON.
 
-    Probabilities are fractions as texts, exactly, beside the nearest double.
+    Each probability is given exactly, as a fraction in a text, and as the nearest double.
     """
     survey = columns.layout.survey
     return {
@@ -82,12 +82,14 @@ def _column(column: FileColumn) -> dict[str, Any]:
 
 
 def channel(law: Law) -> dict[str, Any] | None:
-    """Returns the matrix of P(output | answer), a row an answer; None where it has too many cells.
+    """Returns the matrix of P(output | answer), a row per answer, as a dict for JSON.
 
-    None also where a report is no single output.
+    Returns None where the matrix is larger than ``LARGEST_CHANNEL``, and where a report is not a
+    single output.
     """
     if isinstance(law, Supporting) and (law.size != 1 or law.both or not law.single):
         return None
+    # Noise has no end, or too many outputs, and several numbers have a channel each.
     if isinstance(law, Several) or not isinstance(law, Supporting | Finite):
         return None
     if max(law.k, law.cell_count) > LARGEST_CHANNEL:

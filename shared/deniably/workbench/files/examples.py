@@ -1,6 +1,7 @@
-"""An example of a regression in each script: the first 0/1 column on what the links said.
+"""Writes the example regression of each script: of the first 0/1 column on the strata of the
+links.
 
-Its lines are comments that begin with ``MARK``: without it, they run.
+The lines of the example are comments that begin with ``MARK``: take the mark away and they run.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ _Language = TypeVar("_Language", bound=ScriptCode)
 
 @dataclass(frozen=True)
 class Example:
-    """The ``outcome``, a 0/1 column with ``p`` and ``q``, and the ``strata`` beside it."""
+    """A regression of ``outcome``, a 0/1 column with the probabilities ``p`` and ``q`` of a 1, on
+    the ``strata``."""
 
     outcome: str
     p: Fraction
@@ -39,7 +41,8 @@ def example_of(columns: FileColumns) -> Example | None:
 
 
 def in_r(example: Example) -> R:
-    """Returns the example for R: glm, and svyglm with weights by which all strata count alike."""
+    """Returns the example as R code: glm, and svyglm with weights that make all strata count
+    alike."""
     link = R.filled("randomised({p}, {q})", p=_number(R, example.p), q=_number(R, example.q))
     keys = [R.name(key.name) for key in example.strata]
     formula = R.filled(
@@ -90,8 +93,8 @@ def _factor_in_r(column: StratumColumn) -> R:
 
 
 def in_python(example: Example) -> Python:
-    """Returns the example for Python: ``deniably.regress``, also with weights by which all strata
-    count alike."""
+    """Returns the example as Python code: ``deniably.regress``, and the same with weights that
+    make all strata count alike."""
     outcome, keys = Python.text(example.outcome), [key.name for key in example.strata]
     right = " + ".join(f"`{key}`" for key in keys) or "1"
     formula = Python.text(f"`{example.outcome}` ~ {right}")
@@ -146,10 +149,10 @@ def in_python(example: Example) -> Python:
 
 
 def in_stata(example: Example, columns: FileColumns) -> Stata:
-    """Returns the example for Stata: ``rrlogit``, from SSC."""
+    """Returns the example as Stata code: ``rrlogit`` (Jann 2011), from the archive SSC."""
     place = {
         name: Stata.filled("v{place}", place=Stata.number(number))
-        for number, name in enumerate(columns.names, 2)
+        for number, name in enumerate(columns.names, 2)  # v1 is the number of the row
     }
     right = (Stata.filled(" i.{column}", column=place[key.name]) for key in example.strata)
     model = Stata.filled(

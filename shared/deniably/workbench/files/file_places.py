@@ -1,4 +1,4 @@
-"""Places of files: paths of this machine, and addresses in stores."""
+"""Reads files wherever they are: under paths of this machine, or addresses in cloud stores."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ from deniably.workbench.files.store_addresses import Address, in_words, why
 
 Place = Path | Address
 _AT_ONCE = 16
-"""Files of a store that are asked for at the same time: an answer takes long, and costs nothing."""
+"""The number of files of a store that are requested at the same time: waiting takes longest."""
 _T = TypeVar("_T")
 
 
 def read_small(place: Place) -> bytes:
-    """Returns the bytes of a document of up to 16 MiB. Raises NoExport, BadInput and OSError."""
+    """Returns the bytes of a document of up to 16 MiB. Raises NoExport where a store refuses,
+    BadInput for a larger file, and OSError."""
     return place.read(SMALL) if isinstance(place, Address) else read_file(place, SMALL)
 
 
 @contextmanager
 def opened(file: Place) -> Generator[Any]:
-    """Opens a file to read and seek in. Raises OSError, and NoExport for one of a store."""
+    """Opens a file to read and seek in. Raises OSError, or NoExport where a store refuses."""
     with file.open() if isinstance(file, Address) else file.open("rb") as stream:
         if isinstance(file, Address):
             with in_words(file):
@@ -46,9 +47,10 @@ def each(function: Callable[[Place], _T], files: Iterable[Place]) -> list[_T]:
 
 
 def parquet_files(folder: Place) -> list[Place]:
-    """Returns all Parquet files below a folder, by name. Raises NoExport.
+    """Returns all Parquet files below a folder, sorted by name. Raises NoExport where a store
+    refuses.
 
-    Names that begin with a dot or ``_`` are passed over, as engines do, and so are folders in them.
+    Files and folders whose name begins with a dot or ``_`` are left out, as engines do.
     """
     inside: Iterable[Place] = (
         folder.files() if isinstance(folder, Address) else sorted(folder.rglob("*.parquet"))
@@ -57,7 +59,7 @@ def parquet_files(folder: Place) -> list[Place]:
 
 
 def folders_in(file: Place, folder: Place) -> list[str]:
-    """Returns the names of the folders that lead from a folder to a file below it."""
+    """Returns the names of the folders on the way from ``folder`` to ``file``, from the top."""
     return str(file)[len(str(folder)) :].strip("/").split("/")[:-1]
 
 
@@ -67,9 +69,9 @@ def _is_plain(file: Place, folder: Place) -> bool:
 
 
 def version(file: Place) -> str:
-    """Returns a text that changes whenever a file is written again; empty where there is no file.
+    """Returns a text that changes whenever a file is rewritten; empty where there is no file.
 
-    Raises NoExport and OSError.
+    Raises NoExport where a store refuses, and OSError.
     """
     if isinstance(file, Address):
         return file.version()
@@ -81,8 +83,10 @@ def version(file: Place) -> str:
 
 
 def footer(file: Place) -> tuple[Any, int]:
-    """Returns the schema of a Parquet file and its number of rows, which are at its end. Raises
-    NoExport."""
+    """Returns the schema of a Parquet file and its number of rows, which the file has at its end.
+
+    Raises NoExport where the file is missing, damaged, or cannot be read.
+    """
     arrow, parquet = library("pyarrow"), library("pyarrow.parquet")
     try:
         source = file.open() if isinstance(file, Address) else check_file(file)
@@ -93,6 +97,8 @@ def footer(file: Place) -> tuple[Any, int]:
     except BadInput as error:
         raise NoExport(str(error)) from None
     except (arrow.ArrowException, OSError) as error:
+        # pyarrow raises OSError for a store that refuses as for a damaged file; only the text
+        # tells.
         if "AWS Error" in str(error) or "google::cloud" in str(error):
             raise NoExport(f"{file}: {why(str(error))}") from None
         raise NoExport(f"{file} is cut short or damaged: {error}") from None

@@ -1,4 +1,5 @@
-"""A folder with everything that an analyst needs of a closed survey, and nothing about anybody."""
+"""Writes and reads the folder of an export: all that an analyst needs of a survey, and nothing
+about any person."""
 
 from __future__ import annotations
 
@@ -39,12 +40,14 @@ from deniably.workbench.report_set import ReportSet
 from deniably.workbench.scripted import script_of
 
 DEFINITION, SIGNED, DESIGN = "survey.json", "register.json", "design.json"
-"""The definition; what the register says of it, with the author's signature; its p and q."""
+"""The names of three files: the definition, its register entries with the author's signature, and
+its p and q."""
 
 
 @dataclass(frozen=True)
 class Export:
-    """What is handed over: the reports, where they are from, and the results worked out again."""
+    """What is written into a folder: the reports, where they come from, and the results estimated
+    from them. ``formats`` are names in ``FORMATS``."""
 
     reports: ReportSet
     source: Provenance
@@ -54,7 +57,8 @@ class Export:
 
 @dataclass(frozen=True)
 class Format:
-    """A format of the reports: its file, how it is written, and how it is read back."""
+    """A format of the reports: the name of its file, and the functions that write and read that
+    file."""
 
     file: str
     write: Callable[[Export, Path], None]
@@ -115,7 +119,7 @@ FORMATS: Mapping[str, Format] = {
         "reports.dta", lambda export, file: write_dta(export.reports, file), read_labelled
     ),
 }
-"""The formats by name."""
+"""The formats by name, in the order in which ``read_export`` looks for them."""
 
 
 def write_folder(
@@ -125,11 +129,12 @@ def write_folder(
     formats: Sequence[str] = ("csv",),
     done: Callable[[str], None] = lambda file: None,
 ) -> list[str]:
-    """Writes the files of a report set into the new folder ``to``; returns their names, sorted.
+    """Writes the files of a report set into the new folder ``to``; returns the names of the files,
+    sorted.
 
-    ``done`` is called with the name of each file before it is written. Raises NoExport, and leaves
-    nothing behind, where the folder is there already, a format is unknown or cannot hold the
-    reports, nobody was asked one of the questions, or the disk refuses.
+    ``done`` is called with the name of each file before that file is written. Raises NoExport
+    where the folder is there already, a format is unknown or cannot hold the reports, nobody was
+    asked one of the questions, or the disk refuses; nothing is left behind then.
     """
     unknown = [name for name in formats if name not in FORMATS]
     if unknown:
@@ -153,11 +158,11 @@ def write_folder(
 
 
 def read_export(folder: Path) -> tuple[ReportSet, Provenance]:
-    """Reads an exported folder; returns its report set, from the first of ``FORMATS`` that it has,
-    and its provenance.
+    """Reads an exported folder; returns its report set, from the first of ``FORMATS`` that is
+    there, and its provenance.
 
     Raises NoExport where a file is missing, the author did not sign the definition, or the design
-    or the reports do not fit it.
+    or the reports do not fit the definition.
     """
     try:
         survey = read_survey(read_file(folder / DEFINITION, SMALL))
@@ -168,6 +173,7 @@ def read_export(folder: Path) -> tuple[ReportSet, Provenance]:
         file, reports = _read_reports(survey, folder)
         if len(reports) != design["n"]:
             raise NoExport(f"{file} has {len(reports):,} reports, not {design['n']:,}")
+        # By way of JSON, so that tuples and lists compare as equal.
         _check_design(folder, design, json.loads(_design(reports)))
     except OSError as error:
         raise NoExport(f"{error.filename}: {error.strerror}") from None
@@ -179,13 +185,15 @@ def read_export(folder: Path) -> tuple[ReportSet, Provenance]:
 
 
 def read_set(folder: Path) -> tuple[ReportSet, Provenance | None]:
-    """Reads a report set in parts, which ``deniably gather`` wrote, into memory.
+    """Reads a report set in several files, which ``deniably gather`` wrote, into memory; returns
+    its provenance, too, None without a signature.
 
-    Nobody needs to sign it: it has a ``register.json`` only where somebody put one beside. Raises
-    NoExport where a file is missing or cut short, the author did not sign the definition, the
-    design or the reports do not fit it, and for more than ``MOST_ROWS`` reports.
+    A signature is optional: the folder has a ``register.json`` only where somebody put one there.
+    Raises NoExport where a file is missing or cut short, the author did not sign the definition,
+    the design or the reports do not fit it, or there are more than ``MOST_ROWS`` reports.
     """
     parts = open_parts(folder)
+    # The footers state this, so that too many reports are refused before any is read.
     if parts.rows > MOST_ROWS:
         raise NoExport(f"{folder}: {too_many(f'{parts.rows:,}', MOST_ROWS)}")
     reports, signed = read_parts(folder), folder / SIGNED
@@ -211,7 +219,7 @@ def _read_reports(survey: Survey, folder: Path) -> tuple[Path, ReportSet]:
 
 
 def _check_design(folder: Path, design: dict[str, object], expected: dict[str, object]) -> None:
-    """Raise NoExport unless the design is the definition's, whatever version wrote it."""
+    """Raise NoExport unless the design follows from the definition, whatever version wrote it."""
     for key, value in expected.items():
         if key != "software" and design.get(key) != value:
             raise NoExport(
@@ -221,7 +229,7 @@ def _check_design(folder: Path, design: dict[str, object], expected: dict[str, o
 
 
 def _files_beside(export: Export) -> Iterator[tuple[str, str]]:
-    """The files that go with every format."""
+    """Yields the name and the text of each file that goes with every format."""
     survey, reports = export.reports.survey, export.reports
     yield DEFINITION, survey.canonical.decode()
     yield SIGNED, export.source.text

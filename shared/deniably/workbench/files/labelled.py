@@ -1,4 +1,4 @@
-"""Reports with labels for SPSS, Stata and Excel."""
+"""Reads and writes reports with labels: for SPSS, Stata and Excel."""
 
 from __future__ import annotations
 
@@ -35,15 +35,16 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _HEAD = 1_000
-"""Bytes of a file within which its time of writing stands."""
+"""The bytes at the beginning of a file in which its time of writing stands."""
 _NEVER = datetime(1980, 1, 1, tzinfo=UTC)
 _SHEET = "reports"
 _MOST_ROWS, _MOST_COLUMNS = 1_048_576, 16_384
-"""The most rows, with the row of names, and columns of a sheet of Excel."""
+"""The most rows, including the row of names, and columns of a sheet in Excel."""
 
 
 def write_sav(reports: ReportSet, file: Path) -> None:
-    """Writes a file for SPSS. Raises NoExport."""
+    """Writes a file for SPSS. Raises NoExport where pyreadstat is missing or the format cannot
+    hold the reports."""
     _write(reports, file, "sav", lambda its, frame, labels: its.write_sav(
         frame, str(file), note=wrap(randomisation_note(reports.layout), 78),
         file_label=_cut(reports.survey.title, 64), **labels,
@@ -51,7 +52,8 @@ def write_sav(reports: ReportSet, file: Path) -> None:
 
 
 def write_dta(reports: ReportSet, file: Path) -> None:
-    """Writes a file for Stata 14 and later. Raises NoExport."""
+    """Writes a file for Stata 14 and later. Raises NoExport where pyreadstat is missing or the
+    format cannot hold the reports."""
     _write(reports, file, "dta", lambda its, frame, labels: its.write_dta(
         frame, str(file), version=14, file_label=_cut(f"Randomised. {reports.survey.title}", 80),
         **labels,
@@ -59,8 +61,8 @@ def write_dta(reports: ReportSet, file: Path) -> None:
 
 
 def read_labelled(survey: Survey, file: Path) -> ReportSet:
-    """Reads the report set in a file for SPSS or Stata. Raises NoExport, and ValueError where it
-    has none."""
+    """Reads a file for SPSS or Stata into a report set. Raises NoExport where pyreadstat is
+    missing, and ValueError where a column is missing or a row is no report to this survey."""
     pyreadstat = library("pyreadstat")
     ending = file.suffix.removeprefix(".")
     read = pyreadstat.read_sav if ending == "sav" else pyreadstat.read_dta
@@ -75,17 +77,18 @@ def read_labelled(survey: Survey, file: Path) -> ReportSet:
 
 
 def _columns_in(survey: Survey, names: Iterable[str], limits: FileLimits) -> FileColumns:
-    """The columns of a file whose shortened names these are: with strata where it has them."""
+    """Returns the columns of a file with these shortened names; with strata if the file has
+    them."""
     columns = columns_of(layout(survey, stratified=bool(survey.strata)))
     whole = set(shortened([ROW, *columns.names], limits)) <= set(names)
     return columns if whole else columns_of(layout(survey))
 
 
 def write_xlsx(reports: ReportSet, file: Path) -> None:
-    """Writes a workbook with a sheet of reports and one of what the columns mean.
+    """Writes a workbook with a sheet of reports, and a sheet that says what the columns mean.
 
-    The reports come first, where programs look (``pandas.read_excel``); Excel opens the other.
-    Raises NoExport where a sheet cannot hold them.
+    The reports come first, where programs look (``pandas.read_excel``); Excel opens the other
+    sheet. Raises NoExport where xlsxwriter is missing or a sheet cannot hold the reports.
     """
     xlsxwriter, columns = library("xlsxwriter"), reports.columns
     if len(reports) >= _MOST_ROWS or len(columns) >= _MOST_COLUMNS:
@@ -93,6 +96,7 @@ def write_xlsx(reports: ReportSet, file: Path) -> None:
             f"a sheet of Excel holds {_MOST_ROWS - 1:,} reports and {_MOST_COLUMNS:,} columns;"
             " take csv or parquet"
         )
+    # Texts of authors must not become formulas or links in a spreadsheet.
     options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
     with xlsxwriter.Workbook(str(file), options) as book:
         book.set_properties({"created": _NEVER})
@@ -116,7 +120,8 @@ def write_xlsx(reports: ReportSet, file: Path) -> None:
 
 
 def read_xlsx(survey: Survey, file: Path) -> ReportSet:
-    """Reads the report set in a workbook. Raises NoExport, and ValueError where it has none."""
+    """Reads a workbook into a report set. Raises NoExport where openpyxl is missing, and
+    ValueError where a column is missing or a row is no report to this survey."""
     book = library("openpyxl").load_workbook(str(check_zip(file)), read_only=True)
     names, *lines = book[_SHEET].iter_rows(values_only=True)
     book.close()
@@ -168,16 +173,19 @@ def _forget_the_time(file: Path) -> None:
 
 
 def _of_row(columns: FileColumns) -> str:
-    """The label of the first column, which alone tells Stata of strata that are left out."""
+    """Returns the label of the first column; in Stata only this can say that strata are left
+    out."""
     left_out = note(columns.layout) and not columns.strata
     return "Number of the row" + ("; strata are left out: see codebook.html" if left_out else "")
 
 
 def _label(column: FileColumn | StratumColumn, limits: FileLimits) -> str:
-    """The title behind the original name, which may be longer than a name in the file."""
+    """Returns the column's full name, which a file may shorten, and its title."""
     whole = one_line(f"{column.name}: {column.title}")
     if len(whole.encode()) <= limits.label:
         return whole
+    # Cut at its end, a title would lose the remark that the column is randomised: it comes first
+    # then.
     role = NOT_RANDOMISED if isinstance(column, StratumColumn) else RANDOMISED
     return _cut(f"{role} {whole}", limits.label)
 
@@ -215,5 +223,5 @@ def _filled(values: np.ndarray[Any, Any]) -> Filled:
 
 
 def _cut(text: str, maximum: int) -> str:
-    """A text on one line of at most ``maximum`` bytes."""
+    """Returns a text on one line, cut to at most ``maximum`` bytes."""
     return one_line(text).encode()[:maximum].decode(errors="ignore")

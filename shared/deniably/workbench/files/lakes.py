@@ -1,7 +1,7 @@
-"""Tables of Delta and Iceberg: folders with a log that says which of their files count.
+"""Reads the logs of Delta and Iceberg tables: folders whose log says which of their files count.
 
-The libraries of both read the log. A table that keeps deleted rows in its files, and lists them
-apart, is refused: the files alone would count these rows.
+The libraries of Delta and Iceberg read the logs. A table that keeps deleted rows in its files, and
+lists them elsewhere, is refused: counting the files alone would count these rows.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from deniably.workbench.files.optional_libraries import NoExport, library
 from deniably.workbench.files.store_addresses import SCHEMES, Address, address_of, why
 
 _METADATA = re.compile(r"v?(\d+)(-.*)?\.metadata\.json")
-_FIELD = b"PARQUET:field_id"
+_FIELD = b"PARQUET:field_id"  # pyarrow's key for the id that Iceberg gives a column
 _DELETED = (
     "has rows that were deleted and still stand in its files. Have its engine write them out first"
 )
@@ -28,11 +28,11 @@ _DELETED = (
 
 @dataclass(frozen=True, eq=False)
 class Lake:
-    """The data files of a table, as of the commit that was read.
+    """The data files of a Delta or Iceberg table, as of the commit that was read.
 
-    ``layout_columns`` are those beside the columns of reports, which say how the table is laid out.
-    ``numbers`` are those that the table gives its columns, by name, where it renames them without
-    writing files again.
+    ``layout_columns`` are columns that the table has for its own layout, beside those of reports.
+    ``numbers`` maps names of columns to the table's ids of them; a table with ids can rename a
+    column without rewriting files.
     """
 
     files: list[Place]
@@ -40,7 +40,7 @@ class Lake:
     numbers: Mapping[str, int] = field(default_factory=dict[str, int])
 
     def check_names(self, file: Place, schema: Any) -> None:
-        """Raises NoExport where a column of a file had another name when it was written."""
+        """Raises NoExport where a column of a file had another name when the file was written."""
         for column in schema:
             metadata: dict[bytes, bytes] = column.metadata or {}
             number = metadata.get(_FIELD)
@@ -52,10 +52,10 @@ class Lake:
 
 
 def open_lake(folder: Place) -> Lake | None:
-    """Returns the table in a folder as of its newest commit; None where no log says that it is a
-    table.
+    """Returns the Delta or Iceberg table in a folder as of its newest commit; None where the
+    folder has no such log.
 
-    Raises NoExport where the table cannot be read, or its files alone do not say what counts.
+    Raises NoExport where the table cannot be read, or its files alone do not say which rows count.
     """
     if (folder / "_delta_log") in (logs := _folders(folder)):
         return _delta(folder)
@@ -65,7 +65,7 @@ def open_lake(folder: Place) -> Lake | None:
 
 
 def _folders(folder: Place) -> set[Place]:
-    """The folders in a folder. Raises NoExport and OSError."""
+    """Returns the folders in a folder. Raises NoExport and OSError."""
     if isinstance(folder, Address):
         return set(folder.folders())
     return {inner for inner in folder.iterdir() if inner.is_dir()} if folder.is_dir() else set()
@@ -77,10 +77,12 @@ def _folders(folder: Place) -> set[Place]:
 def _delta(folder: Place) -> Lake:
     module, arrow = library("deltalake", "lakes"), library("pyarrow")
     with _readable(folder, "Delta"):
+        # The library takes a URI, in which spaces and the like are escaped.
         where = quote(str(folder), ":/@") if isinstance(folder, Address) else folder
         table = module.DeltaTable(where, storage_options=_options())
         settings: Mapping[str, str] = table.metadata().configuration
         paths: list[str] = arrow.table(table.get_add_actions())["path"].to_pylist()
+        # A deletion vector marks rows of a file as deleted, and leaves the file as it is.
         deleted = any(
             batch.num_rows
             for batch in arrow.RecordBatchReader.from_stream(table.deletion_vectors())
@@ -96,7 +98,8 @@ def _delta(folder: Place) -> Lake:
 
 
 def _options() -> dict[str, str]:
-    """An S3 without TLS, of this machine or network, needs leave."""
+    """Allows plain HTTP, which Delta's library otherwise refuses, for an S3 on this machine or
+    network."""
     plain = any(
         os.environ.get(name, "").startswith("http://")
         for name in ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
@@ -105,7 +108,7 @@ def _options() -> dict[str, str]:
 
 
 def _of_delta(folder: Place, path: str) -> Place:
-    """The file of a path in the log, which is a URI: relative, or of another folder."""
+    """Returns the file of a path in the log, which is a URI: relative, or in another folder."""
     return _place(path) if "://" in path or path.startswith("/") else folder / unquote(path)
 
 
@@ -121,6 +124,8 @@ def _iceberg(folder: Place) -> Lake:
         metadata_file = metadata.parse_raw(read_small(newest).decode())
         reading = io.PyArrowFileIO()
         if isinstance(folder, Address):
+            # As addresses are opened, so that region and endpoint are the same for the log and the
+            # files.
             reading.fs_by_scheme = _same_store(folder)
         table = tables.StaticTable((folder.name,), metadata_file, str(newest), reading, noop)
         tasks = list(table.scan().plan_files())
@@ -136,7 +141,8 @@ def _iceberg(folder: Place) -> Lake:
 
 
 def _newest(folder: Place) -> Place:
-    """The table's metadata: what version-hint.text names, else the one with the largest number."""
+    """Returns the table's metadata file: what version-hint.text names, else the one with the
+    largest number."""
     logs = _children(folder / "metadata")
     if (hint := folder / "metadata" / "version-hint.text") in logs:
         text = read_small(hint).decode().strip()
@@ -166,7 +172,7 @@ def _same_store(folder: Address) -> Callable[[str, str | None], Any]:
 
 
 def _place(location: str) -> Place:
-    """The file of a URI or path in a table's log."""
+    """Returns the file of a URI or path in a table's log."""
     parts = urlsplit(location)
     if parts.scheme in ("", "file"):
         return Path(parts.path)
@@ -175,12 +181,12 @@ def _place(location: str) -> Place:
 
 @contextmanager
 def _readable(folder: Place, kind: str) -> Generator[None]:
-    """Turns what the libraries raise, each something else, into NoExport."""
+    """Turns errors of the libraries, which have no common class, into NoExport."""
     try:
         yield
     except NoExport:
         raise
-    except Exception as error:
+    except Exception as error:  # of several libraries, in Rust and in Python
         if "equality delete" in str(error):
             reason = f"{folder} {_DELETED}"
         elif isinstance(folder, Address):

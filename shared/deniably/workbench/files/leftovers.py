@@ -1,8 +1,8 @@
-"""Finds in an exported folder what does not follow from the set of its reports.
+"""Finds what an exported folder contains beyond what follows from its set of reports.
 
-An export is a function of the definition, of what the register says, and of the reports as a set:
-without ids, receipts, times and order. So it is read, written again and compared byte by byte.
-Whatever differs could tell of a person.
+An export is a function of the definition, of the register's entries, and of the reports as a set,
+without ids, receipts, times and order. So the folder is read, written again and compared byte by
+byte. Whatever differs could tell something about a person.
 """
 
 from __future__ import annotations
@@ -20,29 +20,31 @@ from deniably.workbench.files.folder import DEFINITION, DESIGN, FORMATS, read_ex
 from deniably.workbench.files.optional_libraries import NoExport
 
 _LIKE_IDS = re.compile(rb"(?<![0-9a-f])[0-9a-f]{32}(?:[0-9a-f]{32})?(?![0-9a-f])")
-"""Ids have 32 digits, and receipts 64."""
+"""Ids have 32 hexadecimal digits, and receipts 64."""
 _NUMBERED = re.compile(rb'^(?:\{"row":)?\d+,')
-"""A line of rows, up to what it says."""
+"""The number at the beginning of a line of reports."""
 
 
 @dataclass(frozen=True)
 class Leftover:
-    """A ``file`` of an export, and ``what`` in it does not follow from its reports."""
+    """A ``file`` of an export with something that does not follow from its reports, which ``what``
+    describes."""
 
     file: Path
     what: str
 
 
 def is_export(folder: Path) -> bool:
-    """Returns whether a folder looks like an export."""
+    """Returns whether a folder has the definition and the design of an export."""
     return (folder / DEFINITION).is_file() and (folder / DESIGN).is_file()
 
 
 def leftovers(folder: Path) -> list[Leftover]:
-    """Returns everything in an exported folder that does not follow from its reports; empty is
-    good.
+    """Returns everything in an exported folder that does not follow from its reports; an empty
+    list is good.
 
-    Raises NoExport for a folder that another version wrote: only that version writes it again.
+    Raises NoExport for a folder of another version of Deniably, as only that version can write it
+    again.
     """
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     try:
@@ -71,6 +73,7 @@ def _compared(file: Path, again: Path) -> Iterator[Leftover]:
     if written == expected:
         return
     rows = file.name in {FORMATS[name].file for name in ("csv", "ndjson")}
+    # The same rows in another order: it could be the order in which they came.
     if rows and _unordered(written) == _unordered(expected):
         yield Leftover(file, "its rows are in another order than that of what they say")
         return
@@ -83,7 +86,8 @@ def _unordered(text: bytes) -> list[bytes]:
 
 
 def _words(file: Path, expected: bytes) -> Iterator[Leftover]:
-    """Words that could be ids or receipts, but for those that belong there."""
+    """Yields a leftover if a file has words that could be ids or receipts, besides those that
+    belong there."""
     known = set(_LIKE_IDS.findall(expected))
     words = [word for word in _LIKE_IDS.findall(file.read_bytes()) if word not in known]
     if words:

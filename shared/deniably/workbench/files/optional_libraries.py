@@ -1,4 +1,4 @@
-"""Why an export cannot be written or read, and the libraries that some formats need."""
+"""Imports the libraries that some formats need, and defines the error of files."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from deniably.core.extras import install_command
 
 
 class NoExport(DeniablyError, ValueError):
-    """The files cannot be written or read; the message says why. Nothing is half-written."""
+    """Files cannot be written or read; the message says why. No file is left half-written."""
 
 
 def library(name: str, extra: str = "export") -> Any:
-    """Returns the module ``name``, which an extra installs. Raises NoExport where it is missing."""
+    """Imports the module ``name``. Raises NoExport, which says how to install ``extra``, where the
+    module is missing."""
     try:
         return import_module(name)
     except ImportError:

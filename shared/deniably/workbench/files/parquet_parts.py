@@ -1,4 +1,5 @@
-"""A report set as a folder of Parquet files, each of which an engine can read by itself."""
+"""Reads and writes a report set as a folder of Parquet files, each of which engines can read by
+itself."""
 
 from __future__ import annotations
 
@@ -35,17 +36,19 @@ from deniably.workbench.report_columns import ROW, FileColumns, columns_in, colu
 from deniably.workbench.report_set import ReportSet, of_rows
 
 PART_ROWS = 10_000_000
-"""Rows of a part, unless told otherwise."""
+"""The default number of rows in a file."""
 _GROUP_ROWS, _GROUP_BYTES = 1_000_000, 1 << 24
-"""The most rows of a row group, which an engine reads at once, and the most bytes, packed."""
+"""The most rows of a row group, which an engine holds in memory, and the most bytes of these rows
+packed."""
 
 
 @dataclass(frozen=True)
 class Parts:
-    """The ``files`` of a report set, with ``rows`` in all; engines read the ``columns``.
+    """The Parquet ``files`` of a report set, with ``rows`` rows in all, of which engines read the
+    ``columns``.
 
-    ``designs`` has the bytes beside each file that say of what it is a part, and ``versions`` what
-    changes where it is written again.
+    For each file, ``designs`` has the bytes of the design.json beside it (or of the definition),
+    and ``versions`` a text that changes when the file is rewritten.
     """
 
     columns: FileColumns
@@ -56,13 +59,13 @@ class Parts:
 
     @property
     def survey(self) -> Survey:
-        """The survey that the reports are to."""
+        """Returns the survey that the reports answer."""
         return self.columns.layout.survey
 
 
 def bare(columns: FileColumns) -> FileColumns:
-    """Returns the columns that determine all others: for a question with a column of kind "index"
-    that one alone."""
+    """Returns only the columns from which all others follow: of a question with a column of the
+    kind "index", that column alone."""
     indexed = {column.question.name for column in columns.columns if column.kind == "index"}
     kept = tuple(
         column
@@ -78,10 +81,12 @@ def bare(columns: FileColumns) -> FileColumns:
 def write_parts(
     to: Path, places: Layout, blocks: Iterable[Rows], rows: int = PART_ROWS
 ) -> list[tuple[str, int]]:
-    """Writes packed reports, in any order, into the new folder ``to``, ``rows`` to a part.
+    """Writes packed reports, in any order, into the new folder ``to``, with ``rows`` rows to a
+    file.
 
-    They are sorted by content first, in bounded memory, so that no part says when they came.
-    Returns and raises as ``write_sorted_parts``.
+    The reports are sorted by content first, in bounded memory, so that no file says when they
+    came. Returns the name and the number of rows of each file. Raises NoExport, and leaves nothing
+    behind, where the folder is there already, there are no reports, or the disk refuses.
     """
     return write_sorted_parts(to, places, sorted_blocks(blocks, places.width), rows)
 
@@ -89,9 +94,10 @@ def write_parts(
 def write_sorted_parts(
     to: Path, places: Layout, blocks: Iterable[Rows], rows: int = PART_ROWS
 ) -> list[tuple[str, int]]:
-    """Writes packed reports that are sorted by content already, over all blocks.
+    """Writes packed reports, which must be sorted by content over all blocks, into the new folder
+    ``to``.
 
-    Returns the name and the number of rows of each part. Raises NoExport, and leaves nothing
+    Returns the name and the number of rows of each file. Raises NoExport, and leaves nothing
     behind, where the folder is there already, there are no reports, or the disk refuses.
     """
     columns, survey = bare(columns_of(places)), places.survey
@@ -115,6 +121,7 @@ def _written(
     schema = schema_of(arrow, columns)
     # Engines hold a group at once: wide rows make smaller ones.
     group = min(_GROUP_ROWS, _GROUP_BYTES // columns.layout.width or 1)
+    # Even groups: the sizes of blocks must not tell how the reports came.
     groups = even(blocks, group)
     for number, of_part in groupby(_cut(groups, rows), itemgetter(0)):
         name, count = f"part-{number + 1:05}.parquet", 0
@@ -126,7 +133,7 @@ def _written(
 
 
 def _cut(blocks: Iterable[Rows], rows: int) -> Iterator[tuple[int, Rows]]:
-    """The blocks with the number of their part, cut where a part is full."""
+    """Yields the blocks with the number of their file, cut where a file is full."""
     done = 0
     for block in blocks:
         while len(block):
@@ -140,9 +147,10 @@ def _cut(blocks: Iterable[Rows], rows: int) -> Iterator[tuple[int, Rows]]:
 
 
 def open_parts(folder: Place) -> Parts:
-    """Opens the report set in a folder: parts, or an export with ``reports.parquet``.
+    """Opens the report set in a folder: several files, or an export with ``reports.parquet``.
 
-    Raises NoExport where a file is missing, is cut short, or does not fit the definition.
+    Only the footers of the files are read. Raises NoExport where a file is missing, is cut short,
+    or does not fit the definition.
     """
     try:
         survey = read_survey(read_small(folder / "survey.json"))
@@ -171,11 +179,12 @@ def open_parts(folder: Place) -> Parts:
 
 
 def open_table(folder: Place, survey: Survey) -> Parts:
-    """Opens all Parquet files below a folder, which another program wrote, as reports to a survey.
+    """Opens all Parquet files below a folder, which another program wrote, as reports to
+    ``survey``.
 
-    Folders may be partitions, such as ``day=2026-11-23``. Of a table of Delta or Iceberg those
-    files count that its log names. Raises NoExport as ``open_parts``, for a column that no report
-    has, and for a table that has deleted rows in its files.
+    Names of folders may be partitions, such as ``day=2026-11-23``. Of a Delta or Iceberg table
+    only the files count that its log names. Raises NoExport where there is no file or one cannot
+    be read, for a column that no report has, and for a table that keeps deleted rows in its files.
     """
     lake = open_lake(folder)
     files = lake.files if lake else parquet_files(folder)
@@ -203,7 +212,7 @@ def _versions(files: Iterable[Place]) -> tuple[str, ...]:
 
 
 def check_unchanged(parts: Parts) -> None:
-    """Raises NoExport where a file was written again since the set was opened."""
+    """Raises NoExport where a file was rewritten since the set was opened."""
     for file, before, now in zip(parts.files, parts.versions, _versions(parts.files), strict=True):
         if before != now:
             raise NoExport(
@@ -221,9 +230,10 @@ def _check_folders(file: Place, folder: Place, known: Container[str]) -> None:
 
 
 def together(sets: Sequence[Parts]) -> Parts:
-    """Joins the report sets that several servers collected for the same survey.
+    """Joins report sets that several servers collected for the same survey.
 
-    Raises NoExport where the sets are of other surveys or columns, or a file is named twice.
+    Raises NoExport where the sets are of other surveys or have other columns, or where a file is
+    in two of them.
     """
     first = sets[0]
     for parts in sets:
@@ -243,7 +253,8 @@ def together(sets: Sequence[Parts]) -> Parts:
 
 
 def _plain(name: str) -> str:
-    """The name of a file in the folder. Raises ValueError for a path that leads out of it."""
+    """Returns the name of a file in the folder. Raises ValueError for a path that leads out of the
+    folder."""
     if Path(name).name != name:  # a design from elsewhere must not lead to files of this machine
         raise ValueError(f"design.json names {name!r}, which is no file of the folder")
     return name
@@ -273,8 +284,8 @@ def _check_schema(file: Place, schema: Any, columns: FileColumns, first: Any) ->
 
 
 def read_blocks(parts: Parts) -> Iterator[Rows]:
-    """Yields the packed reports of a set, in its order. Raises NoExport for a report that does not
-    fit."""
+    """Yields the packed reports of a set, file by file. Raises NoExport for a row that is no
+    report."""
     parquet = library("pyarrow.parquet")
     names = parts.columns.names
     for file in parts.files:
@@ -288,6 +299,7 @@ def read_blocks(parts: Parts) -> Iterator[Rows]:
 
 
 def read_parts(folder: Place) -> ReportSet:
-    """Reads the whole report set of a folder into memory. Raises NoExport."""
+    """Reads the whole report set of a folder into memory. Raises NoExport where a file is missing,
+    damaged, or does not fit the definition."""
     parts = open_parts(folder)
     return of_rows(parts.columns.layout, read_blocks(parts))

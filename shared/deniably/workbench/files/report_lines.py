@@ -1,4 +1,5 @@
-"""Reports as NDJSON: a line a report, with its values as devices send them, and no id."""
+"""Reads and writes reports as NDJSON: a line per report, with its values as devices send them, and
+no id."""
 
 from __future__ import annotations
 
@@ -16,12 +17,12 @@ from deniably.workbench.packing import Layout, PackedField, Rows, WireBlock, lay
 from deniably.workbench.report_set import ReportSet, checked, of_rows
 
 _MOST = 10_000
-"""Lines that are written or read at once."""
+"""The most lines that are written or read at once."""
 _Values = list[list[int] | None]
 
 
 def ndjson_of(places: Layout, blocks: Iterable[Rows]) -> Iterator[bytes]:
-    """Yields the lines of sorted reports, piece by piece; rows are numbered from 1 on."""
+    """Yields the lines of sorted reports as bytes, piece by piece; rows are numbered from 1 on."""
     number = 1
     for rows in pieces(blocks, _MOST):
         columns = [_texts(field, rows) for field in places.fields.values()]
@@ -34,7 +35,8 @@ def ndjson_of(places: Layout, blocks: Iterable[Rows]) -> Iterator[bytes]:
 
 
 def _public(places: Layout, rows: Rows) -> list[str]:
-    """The strata of every row as a member of a JSON object, or nothing where there are none."""
+    """Returns the strata of every row as a member of a JSON object, or empty texts where there are
+    none."""
     if not places.stratified:
         return [""] * len(rows)
     texts = [msgspec.json.encode(stratum).decode() for stratum in places.survey.every_stratum]
@@ -42,7 +44,9 @@ def _public(places: Layout, rows: Rows) -> list[str]:
 
 
 def _texts(field: PackedField, rows: Rows) -> list[str]:
-    """The value of every row as a member of a JSON object; empty where it was not asked."""
+    """Returns the values of every row as a member of a JSON object; empty where the question was
+    not asked."""
+    # Reports repeat, so each different one is made into text once.
     own = np.ascontiguousarray(rows[:, field.start : field.start + field.width])
     keys = own.view(f"V{field.width}").ravel()
     _, first, places = np.unique(keys, return_index=True, return_inverse=True)
@@ -56,19 +60,20 @@ def _texts(field: PackedField, rows: Rows) -> list[str]:
 
 
 def read_ndjson(survey: Survey, lines: Iterable[bytes]) -> ReportSet:
-    """Returns the set of reports in lines of an export, or of reports as devices send them.
+    """Reads the lines of an export, or of reports as devices send them, into a report set.
 
-    Ids and numbers of rows are passed over. Either all lines have strata or none. Raises BadReport,
-    which names the line.
+    Ids and numbers of rows are ignored. Either all lines have strata or none has. Raises
+    BadReport, which names the line, for anything else.
     """
     places, blocks = packed_lines(survey, lines)
     return of_rows(places, bounded_rows(blocks))
 
 
 def packed_lines(survey: Survey, lines: Iterable[bytes]) -> tuple[Layout, Iterator[Rows]]:
-    """Packs the reports in such lines, in their order; returns the layout and the rows.
+    """Packs the reports in lines, in their order; returns the layout, and blocks of packed rows.
 
-    Raises BadReport as ``read_ndjson``, here or when the blocks are read.
+    Raises BadReport, which names the line, where a line is no report to this survey; for lines
+    after the first only when the blocks are read.
     """
     numbered = ((number, line) for number, line in enumerate(lines, 1) if line.strip())
     first = next(numbered, None)
@@ -79,7 +84,7 @@ def packed_lines(survey: Survey, lines: Iterable[bytes]) -> tuple[Layout, Iterat
 
 
 def _packed(places: Layout, lines: Iterator[tuple[int, bytes]]) -> Iterator[Rows]:
-    """Numbered lines, packed; one by one where they cannot be packed all at once."""
+    """Yields numbered lines, packed; one by one where they cannot be packed all at once."""
     usual = UsualLines(places)
     while some := list(islice(lines, _MOST)):
         packed = usual.pack([line for _, line in some])
@@ -99,7 +104,8 @@ def _block(places: Layout, lines: Iterable[tuple[int, bytes]]) -> WireBlock:
 def _line(
     survey: Survey, number: int, line: bytes, stratified: bool | None = None
 ) -> tuple[_Values, int | None]:
-    """As ``_read``, with the number of the line in errors, and ``stratified`` as all lines are."""
+    """Reads a line. Raises BadReport with the number of the line, also where it has strata and
+    ``stratified`` lines do not, or the other way round."""
     try:
         value, stratum = _read(survey, line)
         if stratified is not None and stratified is not (stratum is not None):
@@ -110,7 +116,8 @@ def _line(
 
 
 def _read(survey: Survey, line: bytes) -> tuple[_Values, int | None]:
-    """The values of a line, and the number of its stratum where it has one. Raises BadReport."""
+    """Returns the values of a line, and the number of its stratum, None without one. Raises
+    BadReport."""
     try:
         members = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
         digest = members.get("survey")
@@ -127,6 +134,7 @@ def _read(survey: Survey, line: bytes) -> tuple[_Values, int | None]:
         raise BadReport(f"a report has {RANDOMISED} or {VALUES}", "$") from None
     except msgspec.DecodeError as error:
         raise BadReport(str(error), "$") from None
+    # BadReport is a ValueError, too; others come from an unknown stratum.
     except ValueError as error:
         if isinstance(error, BadReport):
             raise

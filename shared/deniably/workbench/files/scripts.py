@@ -1,7 +1,7 @@
-"""Ready scripts for R, Stata and Python, which work the results out again from reports.csv.
+"""Writes scripts for R, Stata and Python that estimate the results again from reports.csv.
 
-Those in R and Python can print CSV. Their labels are those of results.csv, which no spreadsheet
-takes for a formula. Stata's shows a table alone.
+The scripts in R and Python can print CSV; their labels are those of results.csv, which no
+spreadsheet takes for a formula. The one in Stata only shows a table.
 """
 
 from __future__ import annotations
@@ -301,7 +301,7 @@ _STATA_STRATA: Final = """
 
 
 def scripts_of(reports: ReportSet, script: Script) -> Iterator[tuple[str, str]]:
-    """Yields the name and the text of each script."""
+    """Yields the file name and the text of each script."""
     columns, example = reports.columns, example_of(reports.columns)
     head = _head(reports, script)
     among = any(figure.method == "among" for figure in script.figures)
@@ -360,7 +360,7 @@ def _head(reports: ReportSet, script: Script) -> list[str]:
 
 
 def _subgroups(columns: FileColumns) -> Iterator[tuple[str, StratumColumn, int]]:
-    """What each value of each key is called, its column and its code."""
+    """Yields, for each value of each stratum key: its name, its column and its code."""
     for column in columns.strata:
         for code, value in enumerate(column.categories):
             yield f"{column.key} {value}", column, code
@@ -398,6 +398,7 @@ def _stata_strata(columns: FileColumns) -> Stata:
     strata = [
         Stata.filled(
             "display {called}\npreserve\nkeep if v{place} == {code}\nfigures\nrestore",
+            # v1 is the number of the row; keys come next.
             called=Stata.text(called), place=Stata.number(column.place + 2),
             code=Stata.number(code),
         )
@@ -459,7 +460,7 @@ def _in_python(figure: Scripted) -> Python:
 
 
 def _in_stata(figure: Scripted, columns: FileColumns) -> Iterator[Stata]:
-    """The statements of a figure, each of which is a line."""
+    """Yields the statements for one figure, a line each."""
     label = Stata.text(": ".join(filter(None, (figure.question, figure.part, figure.label))))
     column = _stata_column(figure.column, columns)
     numbers = Stata.joined(" ", map(Stata.number, figure.numbers))
@@ -481,6 +482,8 @@ def _in_stata(figure: Scripted, columns: FileColumns) -> Iterator[Stata]:
         )
     else:
         yield Stata.filled(
+            # Stata has no vectors in a statement: the scores are words of a text, picked by
+            # number.
             'generate double scored = real(word("{numbers}", {column} + 1))',
             numbers=numbers, column=column,
         )  # fmt: skip
@@ -504,7 +507,7 @@ def _bounds_in_stata(figure: Scripted) -> Stata:
 
 
 def _bounds(language: type[_Language], figure: Scripted) -> _Language:
-    """What scores alone do not tell of the error, for R and Python."""
+    """Returns the arguments of R and Python for what the scores do not tell about the error."""
     bounds: list[_Language] = []
     if figure.added is not None:
         bounds.append(language.filled(", added = {value}", value=language.number(figure.added)))

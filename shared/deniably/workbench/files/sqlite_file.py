@@ -1,8 +1,9 @@
-"""Reports as an SQLite database, which sqlite-utils and Datasette read without Deniably.
+"""Reads and writes reports as an SQLite database, which sqlite-utils and Datasette read without
+Deniably.
 
-Its tables are ``reports``, with a row for each; ``columns``, which says what they mean, with p and
-q; ``results``, worked out from them; and ``files``, which has the definition, its signature and the
-design, so that the database can be handed on alone.
+The table ``reports`` has a row for each report. ``columns`` says what the columns mean, with p and
+q. ``results`` are the estimates. ``files`` has the definition, its signature and the design, so
+that the database can be passed on alone.
 """
 
 from __future__ import annotations
@@ -28,15 +29,17 @@ if TYPE_CHECKING:
     from sqlite_utils import Database
 
 BEGINS = b"SQLite format 3\0"
+"""The first bytes of an SQLite database."""
 _MOST_COLUMNS = 1_999
-"""SQLite's tables have up to 2,000 columns; one has the number of the row."""
+"""SQLite's tables have up to 2,000 columns, one of which is the number of the row."""
 _BLOCK = 5_000
 
 
 def write_database(
     reports: ReportSet, results: Iterable[Mapping[str, Cell]], files: Mapping[str, str], file: Path
 ) -> None:
-    """Writes a database. Raises NoExport where its tables cannot hold the reports."""
+    """Writes reports, ``results`` and the texts of ``files`` (by file name) as a database. Raises
+    NoExport where sqlite-utils is missing or a table cannot hold the reports."""
     columns = reports.columns
     if len(columns) > _MOST_COLUMNS:
         raise NoExport(
@@ -57,7 +60,8 @@ def write_database(
 
 
 def read_database(survey: Survey, file: Path) -> ReportSet:
-    """Reads the report set in a database. Raises NoExport, and ValueError where it has none."""
+    """Reads the reports of a database into a report set. Raises NoExport where sqlite-utils is
+    missing, and ValueError where the database is damaged or a row is no report to this survey."""
     with closing(_read_only(file)) as connection:
         try:
             database = _opened(connection)
@@ -75,8 +79,8 @@ def read_database(survey: Survey, file: Path) -> ReportSet:
 
 
 def files_of(file: Path) -> dict[str, str]:
-    """Returns the other files of an export that a database holds, by file name. Raises
-    ValueError."""
+    """Returns the texts of the other files of an export that a database holds, by file name.
+    Raises ValueError where the file is no such database."""
     with closing(_read_only(file)) as connection:
         try:
             rows = _opened(connection).table("files").rows
@@ -89,17 +93,18 @@ def files_of(file: Path) -> dict[str, str]:
 
 
 def _opened(connection: sqlite3.Connection) -> Database:
-    """No plug-in of sqlite-utils runs: it could change what is written."""
+    """Opens a database without plug-ins of sqlite-utils, which could change what is written."""
     database: Database = library("sqlite_utils").Database(connection, execute_plugins=False)
     return database
 
 
 def _read_only(file: Path) -> sqlite3.Connection:
+    # Immutable, so that SQLite writes no journal or lock beside a file that may be read-only.
     return sqlite3.connect(f"{check_file(file).absolute().as_uri()}?mode=ro&immutable=1", uri=True)
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
-    """Names that differ in more than capitals, which SQLite does not tell apart."""
+    """Returns names that differ in more than capitals, which SQLite does not tell apart."""
     taken, distinct = {ROW.casefold()}, list[str]()
     for name in names:
         new, number = name, 1
@@ -126,7 +131,7 @@ def _records(names: Sequence[str], columns: FileColumns, rows: Rows) -> Iterator
 
 
 def _meanings(names: Sequence[str], columns: FileColumns) -> Iterator[dict[str, Any]]:
-    """What each column means, as the codebook says it."""
+    """Yields the meaning of each column, as the codebook states it."""
     for name, column in zip(names, columns, strict=True):
         of = column if isinstance(column, FileColumn) else None
         yield {

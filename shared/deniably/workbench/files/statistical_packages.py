@@ -1,9 +1,10 @@
-"""What other packages take: the design of each 0/1 column in the terms of each of them.
+"""Writes the design of each 0/1 column in the terms of other packages for randomised response.
 
-Each package says in its own way how likely a report of 1 is. ``Call.numbers`` are what it takes, as
-fractions, so that p and q can be computed back from them. Read in the sources of RRreg 0.7.5 (Heck
-and Moshagen 2018, J. Stat. Softw. 85:2), rr 1.4.2 (Blair, Imai and Zhou 2015, JASA 110:1304) and
-GLMMRR 0.6.0 (Fox, Klotzke and Veen 2018), and for Stata in the help of rrlogit (Jann 2011).
+Each package has its own way to say how likely a report of 1 is. ``Call.numbers`` are the package's
+parameters, as fractions, so that p and q can be computed back from them. They were read in the
+sources of RRreg 0.7.5 (Heck and Moshagen 2018, J. Stat. Softw. 85:2), rr 1.4.2 (Blair, Imai and
+Zhou 2015, JASA 110:1304) and GLMMRR 0.6.0 (Fox, Klotzke and Veen 2018), and for Stata in the help
+of rrlogit (Jann 2011).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from deniably.survey.questions import Question
 from deniably.workbench.report_columns import FileColumn, FileColumns, randomisation_note
 
 _MOST_NAMED = 12
-"""Columns of a question that are named one by one."""
+"""The most columns of a question that are named one by one."""
 _HOW: Final = (
     "With p = P(1 | this answer) and q = P(1 | another answer) of a 0/1 column y, and"
     " covariates x that are not randomised, any of these calls says the same. What stands here"
@@ -32,7 +33,8 @@ _HOW: Final = (
 
 @dataclass(frozen=True)
 class Call:
-    """A call in the language of ``package``: a ``template`` with ``numbers`` put in."""
+    """Arguments for a function of ``package``: a ``template`` of code, with ``numbers`` to put
+    in."""
 
     package: str
     template: str
@@ -40,7 +42,7 @@ class Call:
 
     @property
     def text(self) -> str:
-        """The call, with the nearest double to each number."""
+        """Returns the code, with the nearest double to each number."""
         return self.template.format(*(repr(float(number)) for number in self.numbers))
 
 
@@ -53,6 +55,8 @@ def calls(p: Fraction, q: Fraction) -> list[Call]:
     RRreg model = "Kuk", p = c(0.75, 0.25)
     RRreg model = "FR", p = c(0.25, 0.25)
     """
+    # With chance p - q the answer is true; else a yes has the chance q / (1 - p + q), as in the
+    # unrelated question design (Greenberg et al. 1969).
     truth, unrelated = p - q, q / (1 - p + q)
     rows = [
         Call("RRreg", 'model = "Kuk", p = c({}, {})', (p, q)),
@@ -65,6 +69,7 @@ def calls(p: Fraction, q: Fraction) -> list[Call]:
         Call("base R", "glm(y ~ x, binomial(randomised({}, {})), start = ...)", (p, q)),
         Call("Deniably", 'regress("y ~ x", frame, designs={{"y": ({}, {})}})', (p, q)),
     ]
+    # Warner's design (1965): the question or its opposite.
     if p + q == 1:
         rows += [
             Call("RRreg", 'model = "Warner", p = {}', (p,)),
@@ -75,8 +80,8 @@ def calls(p: Fraction, q: Fraction) -> list[Call]:
 
 
 def index_calls(own: Fraction, other: Fraction, k: int) -> list[Call]:
-    """Returns the calls for an index from 0 to k - 1 that is the true one with probability ``own``
-    and each other with ``other``."""
+    """Returns what RRreg and Deniably take for k-ary randomised response: an index from 0 to k - 1
+    that is the true one with probability ``own``, and each other one with ``other``."""
     return [
         Call("RRreg", f'model = "FR", p = rep({{}}, {k})', (other,)),
         Call("Deniably", f"Design.k_ary({k}, {{}})", (own,)),
@@ -98,7 +103,7 @@ def packages_page(columns: FileColumns) -> str:
 
 
 def pairs(own: Sequence[FileColumn]) -> list[tuple[Fraction, Fraction, list[FileColumn]]]:
-    """Groups the 0/1 columns of a question by their p and q."""
+    """Groups the 0/1 columns of a question by their p and q: [(p, q, columns)]."""
     named = [
         (column.p, column.q, column)
         for column in own
@@ -128,6 +133,7 @@ def _section(question: Question, own: Sequence[FileColumn]) -> Iterator[Markdown
         yield _table(calls(p, q))
         k = len(those)
         index = [column for column in own if column.kind == "index" and len(column.categories) == k]
+        # Then a report names one choice, and the index is k-ary randomised response.
         if index and p + (k - 1) * q == 1:
             yield Markdown.filled(
                 "{name}, the index of {k} choices from 0 on:",

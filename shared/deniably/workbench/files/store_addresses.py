@@ -1,8 +1,8 @@
-"""Addresses of files and folders in stores such as S3, used much as a ``Path`` is.
+"""Handles addresses of files and folders in cloud stores such as S3, much like a ``Path``.
 
-pyarrow's file systems read them. Keys come from where each store's own tools find theirs, which is
-the environment, a file in the home folder or the machine's role: never from an address. What a
-store answers is not passed on, as it may name a key; a sentence of ours says what was wrong.
+pyarrow's file systems read the files. Keys come from where each store's own tools find them: the
+environment, a file in the home folder or the machine's role, never from an address. A store's
+error text is not passed on, as it may contain a key; a sentence of Deniably's says what was wrong.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from urllib.parse import urlencode, urlsplit
 from deniably.workbench.files.optional_libraries import NoExport, library
 
 SCHEMES = {"s3": "s3", "s3a": "s3", "gs": "gs", "abfs": "abfs", "abfss": "abfss", "hdfs": "hdfs"}
-"""What an address may begin with, and what it stands for."""
+"""The schemes that an address may have, and pyarrow's name for each."""
 _WITH_CONTAINER = ("abfs", "abfss")
-"""Addresses such as ``abfss://container@account.dfs.core.windows.net``."""
+"""The schemes of addresses such as ``abfss://container@account.dfs.core.windows.net``."""
 _GOOGLE_RETRIES = "10"
-"""Seconds; Google's client asks again for 15 minutes, otherwise."""
+"""Seconds for which Google's client tries again; its default is 15 minutes."""
 _NO_ANSWER = "no store answers there"
 _KEY = (
     "the store does not take the key that this environment has: look whether there is one, it is"
@@ -58,13 +58,15 @@ _WRONG = (
     (r"no such file|does not exist|NO_?SUCH_?KEY|RESOURCE_NOT_FOUND|HTTP status 404|not found",
      "it is missing: look at the address, and whether its upload ended"),
 )  # fmt: skip
-"""What the text of an error has in it, and the sentence for it; the first that fits counts."""
+"""What an error's text may contain, and the sentence for it; the first pattern that matches
+counts."""
 
 
 @dataclass(frozen=True)
 class Address:
-    """A file or folder: ``root`` is such as ``s3://bucket``, ``path`` what follows, without a slash
-    at its ends. ``size`` is the bytes of a file, where a list told."""
+    """The address of a file or folder in a store: ``root``, such as ``s3://bucket``, and the
+    ``path`` below it, without slashes at its ends. ``size`` is the size of a file in bytes; None
+    where it is not known."""
 
     root: str
     path: str
@@ -78,16 +80,17 @@ class Address:
 
     @property
     def name(self) -> str:
-        """The last part of the path."""
+        """Returns the last part of the path."""
         return self.path.rpartition("/")[2]
 
     @property
     def parent(self) -> Address:
-        """The folder that this is in."""
+        """Returns the address of the folder that this file or folder is in."""
         return Address(self.root, self.path.rpartition("/")[0])
 
     def open(self) -> Any:
-        """Returns the file, opened to read and seek in. Raises NoExport."""
+        """Opens the file to read and seek in. Raises NoExport where the store refuses or the file
+        is missing."""
         with in_words(self):
             if self.root.startswith(_WITH_CONTAINER):
                 # Without a key, opening ends the process; asking about it is an error.
@@ -95,7 +98,8 @@ class Address:
             return self.filesystem.open_input_file(self.inside)
 
     def read(self, maximum: int) -> bytes:
-        """Returns the content of a file of at most ``maximum`` bytes. Raises NoExport."""
+        """Returns the content of the file. Raises NoExport where the file has more than
+        ``maximum`` bytes, is missing, or the store refuses."""
         try:
             with self.open() as file, in_words(self):
                 if file.size() > maximum:  # asked before a byte is fetched
@@ -108,12 +112,13 @@ class Address:
             raise
 
     def files(self) -> list[Address]:
-        """Returns all files below this folder, by name; nothing where it is missing. Raises
-        NoExport."""
+        """Returns all files below this folder, sorted; none where the folder is missing. Raises
+        NoExport where the store refuses."""
         return self._listed("File", deep=True)
 
     def folders(self) -> list[Address]:
-        """Returns the folders in this one; nothing where it is missing. Raises NoExport."""
+        """Returns the folders in this folder; none where it is missing. Raises NoExport where the
+        store refuses."""
         return self._listed("Directory", deep=False)
 
     def _listed(self, kind: str, deep: bool) -> list[Address]:
@@ -121,6 +126,7 @@ class Address:
         entries: list[Any] = []
         with in_words(self), suppress(FileNotFoundError):
             entries = self.filesystem.get_file_info(fs.FileSelector(self.inside, recursive=deep))
+        # Listed paths begin at the root of the file system, which may be above ``root``.
         start = len(self.inside) - len(self.path)
         return [
             Address(self.root, entry.path[start:].strip("/"), entry.size)
@@ -129,8 +135,8 @@ class Address:
         ]
 
     def version(self) -> str:
-        """Returns a text that changes whenever a file is written again: its ETag or generation,
-        else its time and size. Raises NoExport."""
+        """Returns a text that changes whenever the file is rewritten: its size and time, with its
+        ETag or generation if the store has one. Raises NoExport where the store refuses."""
         with in_words(self):
             [entry] = self.filesystem.get_file_info([self.inside])
             with self.filesystem.open_input_stream(self.inside) as file:
@@ -141,18 +147,20 @@ class Address:
 
     @property
     def filesystem(self) -> Any:
-        """pyarrow's file system with this file. Raises NoExport."""
+        """Returns pyarrow's file system that has this file. Raises NoExport where the store
+        refuses."""
         return _opened(self.uri, self.root)[0]
 
     @property
     def inside(self) -> str:
-        """The path in ``filesystem``."""
+        """Returns the path of the file in ``filesystem``."""
         start = _opened(self.uri, self.root)[1]
         return f"{start}/{self.path}".rstrip("/") or "/"
 
     @property
     def uri(self) -> str:
-        """The address from which pyarrow makes the file system, on any machine. It holds no key."""
+        """Returns the URI from which pyarrow makes the file system, on any machine. It contains no
+        key."""
         scheme = self.root.partition("://")[0]
         options = _of_s3() if scheme == "s3" else {}
         if scheme == "gs":
@@ -161,17 +169,19 @@ class Address:
 
 
 def is_address(text: str) -> bool:
-    """Returns whether a text is an address and no path of this machine."""
+    """Returns whether a text is an address in a store, and not a path of this machine."""
     return "://" in text
 
 
 def address_of(text: str) -> Address:
-    """Parses an address. Raises NoExport with a message that repeats no part that may be a key."""
+    """Parses the text of an address. Raises NoExport for an unknown scheme and for an address with
+    a key; the message repeats no part that may be a key."""
     scheme, _, rest = text.partition("://")
     if (kind := SCHEMES.get(scheme)) is None:
         names = ", ".join(f"{scheme}://" for scheme in SCHEMES)
         raise NoExport(f"{scheme}:// is no address that is read: they begin with {names}")
     host, _, path = rest.partition("/")
+    # Before an @ stands the container of an abfs address, or else what may be a key.
     user = host.rpartition("@")[0]
     if {"?", "#"} & {*rest} or (":" in user if kind in _WITH_CONTAINER else user):
         raise NoExport(
@@ -184,7 +194,8 @@ def address_of(text: str) -> Address:
 
 
 def _of_s3() -> dict[str, str]:
-    """Where the bucket is, as Amazon's own tools take it from the environment."""
+    """Returns where the bucket is, from the variables of the environment that Amazon's own tools
+    read."""
     options = dict[str, str]()
     if region := os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION"):
         options["region"] = region
@@ -194,6 +205,7 @@ def _of_s3() -> dict[str, str]:
     return options
 
 
+# Opening looks for keys, which may ask another machine: once for each store.
 @lru_cache
 def _opened(uri: str, root: str) -> tuple[Any, str]:
     with in_words(root):
@@ -202,19 +214,20 @@ def _opened(uri: str, root: str) -> tuple[Any, str]:
 
 
 def forget_stores() -> None:
-    """Forgets the open stores, so that the next read takes the keys that the environment has
+    """Forgets the open file systems, so that the next read takes the keys that the environment has
     then."""
     _opened.cache_clear()
 
 
 @contextmanager
 def in_words(about: Address | str) -> Generator[None]:
-    """Turns what a store's client raises into NoExport, in a sentence about an address."""
+    """Turns what a store's client raises within the block into NoExport, with a sentence that
+    begins with ``about``."""
     try:
         yield
     except NoExport:
         raise
-    except Exception as error:
+    except Exception as error:  # pyarrow has no common class for them
         sentence = why(str(error))
         keys = _KEYS.get(str(about).partition("://")[0], "") if sentence == _KEY else ""
         source = f". It comes from {keys}" if keys else ""
@@ -222,8 +235,8 @@ def in_words(about: Address | str) -> Generator[None]:
 
 
 def why(text: str) -> str:
-    """Returns a sentence for the text of a store's error; no text of the store but a code is
-    repeated."""
+    """Returns a sentence for the text of a store's error. Nothing of that text but an error code
+    is repeated."""
     for pattern, sentence in _WRONG:
         if re.search(pattern, text, re.IGNORECASE):
             return sentence

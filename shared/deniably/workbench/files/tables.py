@@ -1,4 +1,4 @@
-"""Reports as CSV: small integers, and nothing where there is none."""
+"""Reads and writes reports as CSV: small integers, and empty cells where there is none."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from deniably.workbench.report_columns import ROW, FileColumns, Filled, columns_
 from deniably.workbench.report_set import ReportSet, of_rows
 
 MOST_ROWS = 20_000_000
-"""Reports that are opened at once; engines count any number."""
+"""The most reports that are loaded into memory; engines count any number."""
 _MOST = 5_000
-"""Rows that are written at once."""
+"""The most rows that are written at once."""
 
 
 def csv_of(columns: FileColumns, blocks: Iterable[Rows]) -> Iterator[bytes]:
-    """Yields the CSV of sorted reports, piece by piece; rows are numbered from 1 on."""
+    """Yields the CSV text of sorted reports as bytes, piece by piece; rows are numbered from 1
+    on."""
     head = io.StringIO()
     csv.writer(head, lineterminator="\r\n").writerow([ROW, *columns.names])
     yield head.getvalue().encode()
@@ -34,7 +35,8 @@ def csv_of(columns: FileColumns, blocks: Iterable[Rows]) -> Iterator[bytes]:
 
 
 def read_csv(survey: Survey, lines: Iterable[str]) -> ReportSet:
-    """Reads the report set in the lines of a CSV. Raises ValueError where they are not reports."""
+    """Reads the lines of a CSV into a report set. Raises ValueError where a column is missing, a
+    row is no report to this survey, or there are more than ``MOST_ROWS``."""
     reader = csv.reader(lines)
     names = next(reader, list[str]())
     columns = columns_in(survey, names)
@@ -49,8 +51,8 @@ def read_csv(survey: Survey, lines: Iterable[str]) -> ReportSet:
 
 
 def bounded_rows(blocks: Iterable[Rows], maximum: int = MOST_ROWS) -> Iterator[Rows]:
-    """Yields the blocks of packed reports, up to ``maximum`` reports in all. Raises ValueError
-    where there are more: a small file may hold any number of equal ones."""
+    """Yields the blocks of packed reports unchanged. Raises ValueError where they have more than
+    ``maximum`` reports in all: a small compressed file may hold any number of equal ones."""
     n = 0
     for block in blocks:
         n += len(block)
@@ -60,7 +62,7 @@ def bounded_rows(blocks: Iterable[Rows], maximum: int = MOST_ROWS) -> Iterator[R
 
 
 def too_many(n: str, maximum: int = MOST_ROWS) -> str:
-    """Returns the sentence about ``n`` reports that are too many to be opened at once."""
+    """Returns a sentence that ``n`` reports are too many to be loaded into memory."""
     return (
         f"there are {n} reports, and at most {maximum:,} are opened at once: count them with"
         " deniably tally, and open the tally file"
@@ -77,15 +79,15 @@ def _filled(cells: tuple[str, ...]) -> Filled:
 
 
 def pieces(blocks: Iterable[Rows], maximum: int) -> Iterator[Rows]:
-    """Cuts blocks of rows into blocks of at most ``maximum`` rows; their order stays."""
+    """Yields blocks of at most ``maximum`` rows, cut from ``blocks``, in order."""
     for block in blocks:
         for at in range(0, len(block), maximum):
             yield block[at : at + maximum]
 
 
 def even(blocks: Iterable[Rows], size: int) -> Iterator[Rows]:
-    """Cuts rows into blocks of ``size``, the last one smaller, so that the end of a block says
-    nothing."""
+    """Yields blocks of exactly ``size`` rows and a smaller last one, cut from ``blocks``, so that
+    the end of a block says nothing about where its rows came from."""
     held, count = list[Rows](), 0
     for piece in pieces(blocks, size):
         held.append(piece)
@@ -99,11 +101,13 @@ def even(blocks: Iterable[Rows], size: int) -> Iterator[Rows]:
 
 
 def _text(cells: list[Filled]) -> bytes:
-    """Lines of cells: every cell as wide as its column's widest, and then without the gaps."""
+    """Returns the CSV lines of all cells."""
     n = len(cells[0].values)
     parts = list[Rows]()
     for cell in cells:
         digits = cell.values.astype("S")
+        # Every cell is as wide as the widest of its column, padded with zero bytes, which go at
+        # the end.
         wide = digits.view(np.uint8).reshape(n, -1) * cell.there[:, None]
         parts += [wide, np.full((n, 1), ord(","), np.uint8)]
     parts[-1] = np.tile(np.frombuffer(b"\r\n", np.uint8), (n, 1))

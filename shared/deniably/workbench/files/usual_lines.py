@@ -1,8 +1,8 @@
-"""Lines of reports in the two forms that devices and exports write, read many at a time.
+"""Reads lines of reports in the two forms that devices and exports write, many at a time.
 
-Each text of a question's values is decoded, checked and packed once, and looked up from then on.
-Nothing here refuses a line: those of another form, and those with an error, are left to the reader
-of single lines, which takes more forms and says what is wrong.
+The text of a question's values is decoded, checked and packed when it is first seen, and looked up
+from then on. Nothing here refuses a line: lines of another form, or with an error, are left to the
+reader of single lines, which takes more forms and says what is wrong.
 """
 
 from __future__ import annotations
@@ -18,25 +18,26 @@ from deniably.survey.survey import Survey
 from deniably.workbench.packing import Layout, PackedField, Rows
 
 RANDOMISED, VALUES = "randomised", "values"
-"""The key of the values in a line of an export, and in a report as devices send it."""
+"""The keys of the values: in a line of an export, and in a report as devices send it."""
 STRATA = "strata"
-"""The key of what the link said, in both."""
+"""The key of the strata, which the link stated, in both."""
 
 _Text = bytes | None
-"""What a line has in one place; None where it has nothing there."""
+"""The text that a line has in one place; None where there is nothing."""
 _ID = rb'"id": ?"[ !#-\[\]-~]*", ?'
 _ROW = rb'"row": ?(?:0|[1-9][0-9]*), ?'
 _STRATA = rb'(?:"strata": ?(\{[^{}]*\}), ?)?'
 _MOST = 100_000
-"""Texts of one question that are remembered."""
+"""The most texts of one question that are remembered."""
 
 
 class UsualLines:
-    """Packs many lines of reports to a survey at once."""
+    """Packs many lines of reports to one survey at once, if all have one of the two usual forms."""
 
     def __init__(self, places: Layout) -> None:
         self._places = places
         survey, names = places.survey, list(places.fields)
+        # Devices send canonical JSON, whose keys are sorted; an export keeps the survey's order.
         sent = _ID + _STRATA + rb'"survey": ?"%b", ?' % survey.digest.encode()
         self._forms = [
             (sorted(names), _form(survey, sent, VALUES, sorted(names))),
@@ -46,9 +47,9 @@ class UsualLines:
         self._strata = dict[_Text, int]()
 
     def pack(self, lines: Sequence[bytes]) -> Rows | None:
-        """Returns the packed reports, in their order.
+        """Returns the packed reports of ``lines``, in their order.
 
-        None unless all lines have one of the forms, and each is a report that fits.
+        Returns None unless all lines have the same usual form, and each is a report to the survey.
         """
         for names, form in self._forms:
             matches = [match.groups() for match in map(form.fullmatch, lines) if match]
@@ -61,7 +62,8 @@ class UsualLines:
         return None
 
     def _packed(self, strata: Sequence[_Text], texts: dict[str, Sequence[_Text]]) -> Rows:
-        """Raises BadReport, ValueError or DecodeError for what does not fit."""
+        """Packs the texts of all lines. Raises BadReport, ValueError or DecodeError for what is no
+        report."""
         packed = [column.pack(texts[name]) for name, column in self._columns.items()]
         survey = self._places.survey
         if not survey.complete:
@@ -81,7 +83,7 @@ class UsualLines:
 
 
 class _Column:
-    """Packs the texts of one question's values; None where it was not asked."""
+    """Packs the texts of one question's values; a text is None where the question was not asked."""
 
     def __init__(self, field: PackedField) -> None:
         self._field = field
@@ -89,7 +91,8 @@ class _Column:
         self._packed = np.zeros((0, field.width), np.uint8)
 
     def pack(self, texts: Sequence[_Text]) -> Rows:
-        """The packed texts. Raises BadReport and DecodeError for what no device can have made."""
+        """Returns the packed texts. Raises BadReport and DecodeError for what no device can have
+        sent."""
         if new := list({*texts} - self._places.keys()):
             # Numbers with much noise seldom repeat: what is remembered must not grow with the file.
             if len(self._places) > _MOST:
@@ -110,7 +113,8 @@ class _Column:
 
 
 def _form(survey: Survey, before: bytes, key: str, names: Sequence[str]) -> re.Pattern[bytes]:
-    """The lines whose values stand in the order of ``names``: a group for strata, and one each."""
+    """Returns the pattern of lines whose values are in the order of ``names``, with a group for
+    strata and one for each question."""
     members = [rb'"%b": ?\[([-0-9, ]*)\]' % re.escape(name).encode() for name in names]
     if survey.complete:
         values = b", ?".join(members)

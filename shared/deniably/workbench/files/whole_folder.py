@@ -1,4 +1,4 @@
-"""Folders that are written whole, or not at all."""
+"""Writes folders completely, or not at all."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ from deniably.workbench.files.optional_libraries import NoExport
 
 @contextmanager
 def whole_folder(to: Path) -> Generator[Path]:
-    """Gives a temporary folder beside ``to``, which becomes ``to`` where the block ends without
-    error.
+    """Yields a temporary folder beside ``to``, which is renamed to ``to`` when the block ends
+    without error.
 
-    Only its owner may read it.
+    Only the folder's owner may read it. Raises NoExport where ``to`` is there already or the disk
+    refuses.
     """
     if to.exists():
         raise NoExport(f"{to} is there already; an export replaces nothing")
     try:
+        # In the same parent, as a rename is atomic only within one file system.
         folder = Path(mkdtemp(prefix=f".{to.name}-", dir=to.parent))
     except OSError as error:
         raise NoExport(f"{to.parent}: {error.strerror}") from None

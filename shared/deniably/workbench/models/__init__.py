@@ -1,1 +1,1 @@
-"""Models of randomised answers: regression, weights, power, and what they stand on."""
+"""Fits models to randomised answers: regression, weights, power, and what these are built from."""

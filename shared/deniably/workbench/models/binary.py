@@ -1,4 +1,5 @@
-"""Logistic and linear regression of a randomised yes-or-no answer on columns that are not."""
+"""Fits logistic and linear regressions of a randomised yes-or-no answer on columns that are not
+randomised."""
 
 from __future__ import annotations
 
@@ -36,17 +37,22 @@ def logit(
 ) -> ModelFit:
     """Fits P(yes | x) = 1 / (1 + exp(-x b)) to reports with p = P(1 | yes), q = P(1 | no).
 
-    ``reports`` (n,) are 0 and 1, ``x`` (n, c) has every column with the constant one; p and q are
-    numbers or (n,). The likelihood is that of a Bernoulli report with mean q + (p - q) P(yes)
-    (Scheers and Dayton 1988, JASA 83:969), climbed by Fisher scoring. ``errors`` choose the
-    covariance: the inverse of the "expected" information, of the "observed" one or of the outer
-    product of gradients ("opg"), or "robust" (White 1982, Econometrica 50:1). With ``weights`` (n,)
-    it is a pseudo-likelihood, whose "robust" errors are those of ``svyglm`` and can have
-    ``strata`` (n,). "HC3" divides everybody's score by 1 - leverage before (MacKinnon and White
-    1985, J. Econometrics 29:305), and has a t of Kish's people - c degrees of freedom: with few
-    effective people "robust" errors are too small. Raises NoEstimate on separation, without
-    convergence, and for HC3 where fewer than 3 degrees are left.
+    ``reports`` (n,) are 0 and 1, ``x`` (n, c) has every column, the constant one included; p and q
+    are numbers or (n,). The likelihood is that of a Bernoulli report with mean q + (p - q) P(yes)
+    (Scheers and Dayton 1988, JASA 83:969), maximised by Fisher scoring.
+
+    ``errors`` choose the covariance: the inverse of the "expected" information, of the "observed"
+    one or of the outer product of gradients ("opg"), or "robust" (White 1982, Econometrica 50:1).
+    With ``weights`` (n,) the likelihood is a pseudo-likelihood; its "robust" errors are those of
+    R's ``svyglm``, and can have ``strata`` (n,). "HC3" is the same after dividing each person's
+    score by 1 - leverage (MacKinnon and White 1985, J. Econometrics 29:305), and takes a t with
+    Kish's effective sample size - c degrees of freedom: with few effective people "robust" errors
+    are too small.
+
+    Raises NoEstimate on separation, without convergence, and for HC3 where fewer than 3 degrees of
+    freedom are left.
     """
+    # reach = p - q is how far the answer moves the mean of a report: what is left of the signal.
     r = np.asarray(reports, np.float64)
     q = np.asarray(q, np.float64)
     reach = np.asarray(p, np.float64) - q
@@ -57,6 +63,8 @@ def logit(
     w = times if weights is None else weights
     z, back = (columns := standardised(x)).z, columns.back
 
+    # gain is the derivative of a report's mean by the logit x b, from which the score is gain (r -
+    # mean) / variance, and the expected information gain^2 / variance.
     def slope_at(b: Floats) -> Slope:
         yes = _share(z @ b)
         mean = q + reach * yes
@@ -113,17 +121,22 @@ def linear_share(
 ) -> ModelFit:
     """Fits P(answer is yes | x) = x b by least squares of (report - q) / (p - q).
 
-    Shapes as in ``logit``. The errors are "HC1" (MacKinnon and White 1985, J. Econometrics 29:305);
-    with ``weights`` or ``strata`` "CR2" (Bell and McCaffrey 2002, Surv. Methodol. 28:169), which
-    knows the variance of a report, with a t by Satterthwaite (Pustejovsky and Tipton 2018, J. Bus.
-    Econ. Stat. 36:672), or "robust", those of ``svyglm``. Shares may be negative. Raises NoEstimate
-    where the reports of each group are alike, and for CR2 where fewer than 3 degrees are left.
+    The shapes are those of ``logit``. The standard errors are "HC1" by default (MacKinnon and
+    White 1985, J. Econometrics 29:305). With ``weights`` or ``strata`` they are "CR2" by default
+    (Bell and McCaffrey 2002, Surv. Methodol. 28:169): each report is a cluster, whose variance
+    follows from its mean and the channel, and intervals take a t with Satterthwaite's degrees of
+    freedom (Pustejovsky and Tipton 2018, J. Bus. Econ. Stat. 36:672). "robust" errors are those of
+    R's ``svyglm``. Fitted shares may be negative.
+
+    Raises NoEstimate where reports with equal x are all alike, which leaves no spread to estimate
+    an error from, and for CR2 where fewer than 3 degrees of freedom are left.
     """
     q = np.asarray(q, np.float64)
     reach = np.asarray(p, np.float64) - q
     y: Floats = (np.asarray(reports, np.float64) - q) / reach
     w = np.ones(len(y)) if weights is None else weights / weights.max()
     z, back = (columns := standardised(x)).z, columns.back
+    # Weighted least squares: the bread is the inverse of Z'WZ.
     bread = inverse(z.T @ (w[:, None] * z))
     b: Floats = bread @ (z.T @ (w * y))
     scores: Floats = (w * (y - z @ b))[:, None] * z
@@ -147,6 +160,7 @@ def linear_share(
 
 
 ShareErrors = Literal["HC1", "CR2", "robust"]
+"""The kinds of standard errors of ``linear_share``."""
 
 
 def _satterthwaite(
@@ -181,7 +195,7 @@ def _satterthwaite(
 
 
 def _left_out(scores: Floats, leverage: Floats) -> Floats:
-    """HC3: what everybody's score is at the estimate without them."""
+    """Returns the scores of HC3: that of each person at the estimate without that person."""
     if (leverage > 1 - 1e-9).any():
         raise NoEstimate(ONE_PERSON)
     adjusted: Floats = scores / (1 - leverage)[:, None]
@@ -197,7 +211,8 @@ def _log_likelihood(r: Floats, mean: Floats, w: Floats) -> float:
 
 
 def _start(r: Floats, q: Floats, reach: Floats, w: Floats, z: Floats, back: Floats) -> Floats:
-    """All slopes 0, at the estimated share, kept away from 0 and 1."""
+    """Returns starting values: all slopes 0, the constant at the logit of the estimated share,
+    kept away from 0 and 1."""
     share = float(np.clip(w @ ((r - q) / reach) / w.sum(), 0.05, 0.95))
     start = np.zeros(z.shape[1])
     constant = np.flatnonzero((z == z[:1]).all(axis=0))

@@ -1,4 +1,5 @@
-"""What is said beside a model whose reports tell so little that its figures promise too much."""
+"""Adds notes of caution to a model whose reports say so little that its figures promise too
+much."""
 
 from __future__ import annotations
 
@@ -12,15 +13,17 @@ from deniably.workbench.models.estimators import Task
 from deniably.workbench.models.randomised import Randomised
 
 _VAGUE = 0.1
-"""A standard error of the share of yes. At .20 (epsilon 0.5, 100 people) 43 of 100 fits of a slope
-of .5 were refused, and the median of the others was .28; at .10 it was 4 of 100, and .51."""
+"""The standard error of the share of yes above which a note is shown. At .20 (epsilon 0.5, 100
+people) 43 of 100 fits of a slope of .5 were refused, and the median of the others was .28; at .10
+it was 4 of 100, and .51."""
 _RARE = 3.0
-"""Standard errors by which a share is above 0. Where an answer had fewer, intervals of its
-coefficients held in as few as 89 of 100 surveys."""
+"""A share below this many of its standard errors is called rare. Intervals of the coefficients of
+such answers held in as few as 89 of 100 surveys."""
 
 
 def cautions(task: Task) -> Iterator[str]:
-    """Returns notes of caution for a model with a randomised outcome."""
+    """Yields notes of caution where the reports to a randomised outcome say little: where the
+    share of yes is vague, or an answer is rare."""
     if task.outcome is None or task.link == "identity":
         return
     shares, errors = _shares(task.outcome, task.weights)
@@ -40,7 +43,8 @@ def cautions(task: Task) -> Iterator[str]:
 
 
 def _shares(outcome: Randomised, weights: Floats | None) -> tuple[Floats, Floats]:
-    """The unbiased share of each answer, and its standard error."""
+    """Returns the unbiased share of each answer, and its standard error."""
+    # Only ratios of weights count, and no square overflows.
     w = np.ones(len(outcome.codes)) if weights is None else weights / weights.max()
     kinds = np.bincount(outcome.codes, w, len(outcome.scores)) / w.sum()
     shares = kinds @ outcome.scores

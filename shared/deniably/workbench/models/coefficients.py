@@ -1,4 +1,4 @@
-"""The coefficients of a fitted regression: what its table and its figure show."""
+"""Turns a fit into coefficients with tests and intervals, and these into the lines of a table."""
 
 from __future__ import annotations
 
@@ -22,11 +22,13 @@ _Ends = Callable[[float], Interval]
 
 @dataclass(frozen=True)
 class Coefficient:
-    """One coefficient: ``estimate`` with its standard error, two-sided p-value and interval.
+    """One coefficient of a regression: its estimate, standard error, two-sided p-value and
+    interval.
 
-    ``answer`` is the answer whose logit it is about, None in a linear model. ``z`` is the statistic
-    of the test that it is 0; with ``degrees`` of freedom it is a t, and without a normal's.
-    ``interval_80`` and ``interval_50`` are narrower intervals, made as ``low`` to ``high`` is.
+    ``answer`` is the answer whose logit the coefficient is about, None in a linear model. ``z`` is
+    the statistic of the test that the coefficient is 0: a t with ``degrees`` of freedom, or a
+    normal one if these are None. The interval is from ``low`` to ``high``; ``interval_80`` and
+    ``interval_50`` are narrower ones by the same method.
     """
 
     term: str
@@ -44,10 +46,10 @@ class Coefficient:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CoefficientTable(Table):
-    """A table of coefficients, and which model they are of.
+    """A table of the coefficients of one model, with what the model is.
 
-    ``estimator`` says how it was fitted and ``se`` how the standard errors were made. ``answers``
-    are those of the outcome, the first of which the others are against; of a linear model empty.
+    ``estimator`` says how the model was fitted and ``se`` how the standard errors were made.
+    ``answers`` are those of the outcome; logits are against the first. Empty for a linear model.
     """
 
     formula: str
@@ -65,9 +67,11 @@ class CoefficientTable(Table):
 def coefficients(
     terms: list[str], answers: list[str | None], fit: ModelFit, confidence: float
 ) -> tuple[Coefficient, ...]:
-    """Returns the coefficients of a ``fit`` with their errors and intervals.
+    """Returns the coefficients of a ``fit`` with their errors, tests and intervals at
+    ``confidence``.
 
-    Raises BadModel where an error is not above 0: the numbers are too large to calculate with.
+    ``terms`` and ``answers`` name each coefficient. Raises BadModel where an error is not above 0
+    or infinite: the numbers are too large to calculate with.
     """
     errors = np.sqrt(np.maximum(np.diag(fit.covariance), 0))
     estimated = list[Coefficient]()
@@ -78,6 +82,7 @@ def coefficients(
         degrees = None if fit.degrees is None else float(fit.degrees[place])
         z = float(estimate / error)
         ends_at: _Ends = _symmetric(estimate, float(error), degrees)
+        # A test inversion has its own statistic and unsymmetric ends.
         if fit.inversions:
             z, ends_at = fit.inversions[place].statistic(), fit.inversions[place].ends
         low, high = ends_at(confidence)
@@ -99,7 +104,7 @@ def _symmetric(estimate: float, error: float, degrees: float | None) -> _Ends:
 
 
 def coefficient_lines(coefficients: tuple[Coefficient, ...], confidence: float) -> list[list[str]]:
-    """Returns the table of coefficients as texts, with its headings."""
+    """Returns the lines of a table of coefficients as texts, the headings first."""
     several = len({coefficient.answer for coefficient in coefficients}) > 1
     level = f"{100 * confidence:g} %"
     statistic = "z" if all(coefficient.degrees is None for coefficient in coefficients) else "t"
@@ -110,6 +115,7 @@ def coefficient_lines(coefficients: tuple[Coefficient, ...], confidence: float) 
             [
                 coefficient.term,
                 *([str(coefficient.answer)] if several else []),
+                # "z" prints -0.00000 without its sign.
                 f"{coefficient.estimate:z.5f}",
                 f"{coefficient.standard_error:.5f}",
                 f"{coefficient.z:z.2f}",
@@ -123,7 +129,7 @@ def coefficient_lines(coefficients: tuple[Coefficient, ...], confidence: float) 
 
 
 def p_text(p: float) -> str:
-    """Returns a p-value for people.
+    """Returns a p-value as text: three decimals, or "<0.001".
 
     >>> p_text(0.0321), p_text(0.00001)
     ('0.032', '<0.001')

@@ -1,4 +1,5 @@
-"""Two groups with different designs tell how many always say no, whatever the coins demand."""
+"""Estimates how many people always say no, whatever the coins demand, from two groups with
+different designs."""
 
 from __future__ import annotations
 
@@ -17,12 +18,12 @@ from deniably.workbench.models.regress import design_of
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Compliance(Table):
-    """Shares of honest yes, of honest no and of people who always say no.
+    """The estimated shares of honest yes, of honest no and of people who always say no.
 
-    ``yes_at_least`` and ``yes_at_most`` are the share of yes if nobody, or everybody who always
-    says no, would have to say yes. ``p_value`` is that of "nobody always says no", one-sided.
-    ``price`` is how many times as many respondents this takes as one group with the better design,
-    in which everybody is believed.
+    ``yes_at_least`` is the share of yes if nobody who always says no would have to say yes;
+    ``yes_at_most`` if all of them would. ``p_value`` is that of the one-sided test that nobody
+    always says no. ``price`` is how many times as many respondents the share of yes takes as in
+    one group with the better design, if everybody in that group were believed.
     """
 
     yes_at_least: float
@@ -61,6 +62,7 @@ def non_compliance(
     for ones, n in counts:
         if not (0 <= ones <= n and n >= 2):
             raise BadModel(f"{ones} ones of {n} reports: give (ones, reports), 2 reports or more")
+    # P(1) = channel @ (yes, no): one equation per group.
     channel = np.array(pairs)
     if abs(np.linalg.det(channel)) < 1e-9:  # two unknown shares need two equations that differ
         raise BadModel(
@@ -120,8 +122,8 @@ def _pair(design: Pair | Design) -> tuple[float, float]:
 
 
 def _nobody(channel: np.typing.NDArray[np.float64], yes_shares: object, ns: list[int]) -> float:
-    """A score test: with everybody honest, both groups estimate one share, and cheats lower the
-    group with the larger q more."""
+    """Returns the p-value of a score test that nobody always says no. If all were honest, both
+    groups would estimate the same share; cheats lower P(1) more in the group with the larger q."""
     y = np.asarray(yes_shares, np.float64)
     slopes, starts = channel[:, 0] - channel[:, 1], channel[:, 1]
     groups = list(zip(ns, slopes.tolist(), starts.tolist(), y.tolist(), strict=True))
@@ -138,8 +140,9 @@ def _nobody(channel: np.typing.NDArray[np.float64], yes_shares: object, ns: list
     for _ in range(60):  # the likeliest common share
         middle = (low + high) / 2
         low, high = (middle, high) if score(middle) > 0 else (low, middle)
-    mean = starts + slopes * (low + high) / 2
+    mean = starts + slopes * (low + high) / 2  # of a 1, if everybody is honest
     weights = -np.linalg.inv(channel).sum(axis=0)
+    # The variance under the hypothesis, as a score test has it.
     variance = float(weights**2 @ (mean * (1 - mean) / np.array(ns)))
     cheats = 1 + float(weights @ y)
     if variance <= 0:
@@ -149,6 +152,7 @@ def _nobody(channel: np.typing.NDArray[np.float64], yes_shares: object, ns: list
 
 def _price(pairs: list[tuple[float, float]], share: float, error: float, n: int) -> float:
     at = min(max(share, 0.0), 1.0)
+    # The variance of the share of yes by one design with all respondents (Warner 1965).
     alone: list[float] = []
     for p, q in pairs:
         support = q + (p - q) * at

@@ -44,15 +44,17 @@ _AT_ONCE = 1 << 20  # numbers in memory, of each of some arrays
 _STEPS, _LONGEST, _SMALL_STEP = 60, 1.5, 1e-9
 _SINGULAR = 1e-12
 _SLIGHT, _TOO_FAR = 0.1, 2.0
-"""Standard errors by which estimates may be off without a correction, and after one."""
+"""Biases in standard errors: below the first they are not corrected, and above the second not
+trusted."""
 
 
 class CellColumns(Protocol):
-    """The columns of a model for everybody, at each of the true answers."""
+    """The columns of a model for each person, at each cell: each combination of true answers to
+    the randomised columns."""
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """The numbers of people, cells and columns."""
+        """Returns the numbers of people, cells and columns."""
         ...
 
     def of(self, some: slice) -> Floats:
@@ -60,33 +62,35 @@ class CellColumns(Protocol):
         ...
 
     def distinct(self) -> Iterator[Floats]:
-        """Returns all different rows (..., columns), some at a time."""
+        """Yields all different rows of columns, shape (..., columns), some at a time."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class CellTable:
-    """Columns that are kept for every group of alike people: ``table`` (groups, cells, columns)."""
+    """Columns that are computed once for people who are alike: ``table`` (groups, cells, columns),
+    with the ``group`` (n,) of each person."""
 
     table: Floats
     group: Ints
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """(people, cells, columns)."""
+        """Returns the numbers of people, cells and columns."""
         return (len(self.group), *self.table.shape[1:])
 
     def of(self, some: slice) -> Floats:
-        """Returns the columns of some people."""
+        """Returns the columns of some people, shape (some, cells, columns)."""
         return self.table[self.group[some]]
 
     def distinct(self) -> Iterator[Floats]:
-        """Yields the table."""
+        """Yields the whole table, as every row that occurs is in it."""
         yield self.table
 
 
 class Unbounded(NoEstimate):
-    """The intervals of the coefficients of these numbers have no end."""
+    """The reports do not bound some coefficients: the intervals of those numbered ``columns`` have
+    no end."""
 
     def __init__(self, columns: Sequence[int]) -> None:
         self.columns = columns
@@ -94,7 +98,8 @@ class Unbounded(NoEstimate):
 
 
 class _Some(NamedTuple):
-    """A block of people: where, their weights (n,), u (n, cells) and scaled z (n, cells, c)."""
+    """A block of people: which ones, their weights (n,), their unbiased scores u (n, cells), and
+    scaled columns z (n, cells, c)."""
 
     at: slice
     w: Floats
@@ -104,6 +109,9 @@ class _Some(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _People:
+    """Everybody whom a model is fitted to: randomised columns, design matrix and its scaling,
+    weights and strata."""
+
     columns: Sequence[Randomised]
     z: CellColumns
     scale: Scaling
@@ -111,7 +119,8 @@ class _People:
     strata: Ints | None
 
     def blocks(self, width: int = 1) -> Iterator[_Some]:
-        """Blocks of people, for arrays of ``width`` numbers a cell besides the columns."""
+        """Yields blocks of people, small enough for arrays of ``width`` numbers per cell besides
+        the columns."""
         n, cells, c = self.z.shape
         rows = max(1, _AT_ONCE // (cells * max(c, width)))
         answers = cell_answers(self.columns)
@@ -135,7 +144,7 @@ def _people(
 
 
 class _Sums:
-    """Sums of products of per-person scores, centred within strata as ``svyglm`` has them."""
+    """Sums of products of people's scores, centred within strata as R's ``svyglm`` does."""
 
     def __init__(self, strata: Ints | None, factor: float) -> None:
         self._strata, self._factor = strata, factor
@@ -145,7 +154,7 @@ class _Sums:
         self._products = np.zeros(())
 
     def add(self, at: slice, scores: Floats) -> None:
-        """Add those of some people, shape (some, m)."""
+        """Adds the scores of some people, shape (some, m)."""
         where = np.zeros(len(scores), np.int64) if self._strata is None else self._strata[at]
         groups = 1 if self._strata is None else len(self.sizes)
         if self._totals is None:
@@ -157,10 +166,12 @@ class _Sums:
         self._products = self._products + (scores * stretch).T @ scores
 
     def covariance(self) -> Floats:
-        """The covariance (m, m) of the sums."""
+        """Returns the covariance (m, m) of the sums."""
         assert self._totals is not None
         products = self._products
         if self._strata is not None:
+            # Centring without the scores at hand: sum (s - mean)(s - mean)' = sum s s' - total
+            # total' / n.
             products = (
                 products - (self._totals * (self._stretch / self.sizes)[:, None]).T @ self._totals
             )
@@ -183,9 +194,12 @@ def linear(
     answers would.
 
     A = sum_i w_i sum_a u_i(a) z_i(a) z_i(a)' and b = A^-1 sum_i w_i sum_a u_i(a) z_i(a) y_i. Each
-    interval is the inversion of the score test of its coefficient, with t of n - c degrees of
-    freedom, or of Kish's people - c. Raises BadModel where the outcome is the same in every row or
-    there is no constant, NoEstimate where A is singular or too few people are left, and Unbounded.
+    interval is the inversion of the score test of its coefficient, by a t with n - c degrees of
+    freedom, or with weights Kish's effective sample size - c.
+
+    Raises BadModel where the outcome is the same in every row or there is no constant column,
+    NoEstimate where A is singular or too few people are left, and Unbounded where an interval has
+    no end.
     """
     people = _people(columns, z, weights, strata)
     c = z.shape[2]
@@ -215,6 +229,7 @@ def linear(
     whole = effective(people.w)
     # As HC1, and as svyglm within strata: residuals are smaller than errors by about c / n.
     sums = _Sums(strata, (whole if strata is None else whole - 1) / (whole - c))
+    # A second pass over the people, as residuals need the estimate.
     slope, drift = 1 / spread, np.zeros(c)
     for some in people.blocks():
         pulled, wu = some.z @ along, some.w[:, None] * some.u
@@ -253,12 +268,13 @@ def linear(
 
 
 def _bias(drift: Floats, covariance: Floats) -> Floats:
-    """What to take off the estimates: 0 where it is less than a tenth of every standard error.
+    """Returns what to take off the estimates: 0 where the bias is below a tenth of every standard
+    error.
 
     The root b of a score with the random information A is on average off by -``drift``, the sum of
-    A^-1 A_i A^-1 s_i over people, to first order. That grows with the columns for each person: of
-    60 sites and 1,200 reports with p = 3/4 a slope came out 15 % too large. Raises NoEstimate where
-    it is more than two standard errors, as the second order then counts, too.
+    A^-1 A_i A^-1 s_i over people, to first order. The bias grows with the number of columns per
+    person: with 60 sites and 1,200 reports at p = 3/4 a slope came out 15 % too large. Raises
+    NoEstimate where the bias is above two standard errors, as the second order then counts, too.
     """
     # 0 / 0 would be nan, and pass.
     parts = np.abs(drift) / np.sqrt(np.maximum(np.diag(covariance), 1e-300))
@@ -289,14 +305,17 @@ def logistic(
     strata: Ints | None = None,
     left_out: bool = False,
 ) -> ModelFit:
-    """Fits a logistic model of an ``outcome`` on randomised ``columns``; multinomial for k answers.
+    """Fits a logistic model of an ``outcome`` on randomised ``columns``; a multinomial one for k
+    answers.
 
-    The root of sum_i w_i sum_a u_i(a) z_i(a) (y_i - P(answer | z_i(a))), where y_i are the unbiased
-    scores of the report of the outcome. Newton's steps start at 0. The coefficients are those of
-    answer 1, then of 2, and so on. Errors are those of the sandwich; ``left_out`` takes everybody's
-    score at the estimate without them, as HC3 does. Intervals have a t of Kish's people - c degrees
-    of freedom. Raises NoEstimate where fewer than 3 are left, steps do not end, a standardised
-    logit is beyond 15, or the information is not positive there.
+    The estimate is the root of sum_i w_i sum_a u_i(a) z_i(a) (y_i - P(answer | z_i(a))), where y_i
+    are the unbiased scores of the report of the outcome. Newton's steps start at 0. The
+    coefficients are those of answer 1, then of answer 2, and so on. Errors are those of the
+    sandwich; ``left_out`` takes each person's score at the estimate without that person, as HC3
+    does. Intervals take a t with Kish's effective sample size - c degrees of freedom.
+
+    Raises NoEstimate where fewer than 3 degrees are left, the steps do not converge, a
+    standardised logit is beyond 15, or the information is not positive definite at the root.
     """
     people = _people(columns, z, weights, strata)
     c, logits = z.shape[2], outcome.k - 1
@@ -334,7 +353,7 @@ _ENDLESS = (
 
 
 def _shares(z: Floats, b: Floats) -> Floats:
-    """P(answer) of every answer but the first, shape (n, cells, k - 1)."""
+    """Returns P(answer) of every answer but the first, shape (n, cells, k - 1)."""
     logits = z @ b.T
     # exp overflows beyond 709; the logit of the first answer is 0, so it is part of the maximum.
     top = np.maximum(logits.max(axis=2, keepdims=True), 0)
@@ -344,7 +363,7 @@ def _shares(z: Floats, b: Floats) -> Floats:
 
 
 def _scores(some: _Some, outcome: Randomised, share: Floats) -> Floats:
-    """Of each person, shape (n, (k - 1) c)."""
+    """Returns the score of each person, shape (n, (k - 1) c)."""
     y = outcome.scores[outcome.codes[some.at]][:, None, 1:]
     pull = (some.w[:, None] * some.u)[:, :, None] * (y - share)
     scores: Floats = (pull.transpose(0, 2, 1) @ some.z).reshape(len(some.w), -1)
@@ -352,7 +371,7 @@ def _scores(some: _Some, outcome: Randomised, share: Floats) -> Floats:
 
 
 def _slope(people: _People, outcome: Randomised, b: Floats) -> tuple[Floats, Floats]:
-    """The summed score and its information, at ``b`` (k - 1, c)."""
+    """Returns the summed score and its information, at ``b`` (k - 1, c)."""
     logits, c = b.shape
     score, slope = np.zeros(logits * c), np.zeros((logits, c, logits, c))
     for some in people.blocks(logits):
@@ -370,9 +389,10 @@ def _slope(people: _People, outcome: Randomised, b: Floats) -> tuple[Floats, Flo
 
 
 def _meat(people: _People, outcome: Randomised, b: Floats, inverse: Floats | None) -> Floats:
-    """The covariance of the summed score.
+    """Returns the covariance of the summed score.
 
-    With the ``inverse`` of the information everybody's score counts as it is without them.
+    With the ``inverse`` of the information, each person's score is that at the estimate without
+    them.
     """
     logits, c = b.shape
     sums = _Sums(people.strata, 1.0)
@@ -386,21 +406,22 @@ def _meat(people: _People, outcome: Randomised, b: Floats, inverse: Floats | Non
 
 
 def _drift(people: _People, outcome: Randomised, b: Floats, inverse: Floats) -> Floats:
-    """The sum of A_i A^-1 s_i over people, shape ((k - 1) c,)."""
+    """Returns the sum of A_i A^-1 s_i over people, shape ((k - 1) c,)."""
     logits, c = b.shape
     drift = np.zeros((logits, c))
     for some in people.blocks(logits):
         share = _shares(some.z, b)
         step = (_scores(some, outcome, share) @ inverse).reshape(-1, logits, c)
         along = np.einsum("nac,njc->naj", some.z, step)
+        # A_i is not formed: its product with a vector is that of diag(P) - P P', cell by cell.
         bent = share * (along - (share * along).sum(axis=2, keepdims=True))
         drift += np.einsum("naj,nac->jc", (some.w[:, None] * some.u)[:, :, None] * bent, some.z)
     return drift.ravel()
 
 
 def _left_out(some: _Some, share: Floats, scores: Floats, inverse: Floats) -> Floats:
-    """(I - A_i A^-1)^-1 s_i, which is s_i / (1 - h_i) where nothing is randomised: HC3 (MacKinnon
-    and White 1985, J. Econometrics 29:305)."""
+    """Returns (I - A_i A^-1)^-1 s_i for each person, which is s_i / (1 - h_i) where nothing is
+    randomised: HC3 (MacKinnon and White 1985, J. Econometrics 29:305)."""
     n, c = len(some.w), some.z.shape[2]
     logits = share.shape[2]
     own = np.zeros((n, logits, c, logits, c))

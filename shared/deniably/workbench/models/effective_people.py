@@ -1,4 +1,5 @@
-"""How many people weights leave, and how many degrees of freedom for errors."""
+"""Computes how many people weighted reports count as, and how many degrees of freedom are left for
+errors."""
 
 from __future__ import annotations
 
@@ -17,15 +18,16 @@ ONE_PERSON = (
 
 def effective(weights: Floats) -> float:
     """Returns Kish's effective sample size, (sum w)^2 / sum w^2 (Kish 1965)."""
+    # So that no square is beyond floats.
     w = weights / weights.max()
     return float(w.sum() ** 2 / (w @ w))
 
 
 def degrees_left(weights: Floats, columns: int, strata: Ints | None = None) -> float:
-    """Returns the degrees of freedom: Kish's people less the ``columns`` of a model, and less all
-    ``strata`` but one.
+    """Returns the degrees of freedom: Kish's effective sample size less the ``columns`` of a
+    model, and less the number of ``strata`` but one.
 
-    Raises NoEstimate below 3.
+    Raises NoEstimate where fewer than 3 are left.
     """
     people = effective(weights)
     groups = 1 if strata is None else len(np.unique(strata))
@@ -33,6 +35,7 @@ def degrees_left(weights: Floats, columns: int, strata: Ints | None = None) -> f
     if degrees < _LEAST:
         what = f"{columns} columns" + (f" and {groups} strata" if groups > 1 else "")
         enough = columns + groups - 1 + _LEAST
+        # Equal weights: their cost need not be mentioned.
         if people > len(weights) - 1e-6:
             raise NoEstimate(f"{len(weights)} reports are too few for {what}: at least {enough}")
         raise NoEstimate(

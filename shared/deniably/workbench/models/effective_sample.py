@@ -1,8 +1,9 @@
-"""A question's reports with weights, as the reports of fewer people without.
+"""Turns weighted reports into the tally of fewer unweighted ones, which every estimator can read.
 
-Every estimator reads a tally. Here it gets that of the people who would know one figure as well:
-the weighted shares of each cell, times the effective people of that figure (see
-``estimation.weighted_tally``). So tests, fits and intervals are those of unweighted reports.
+For one figure, the tally has the weighted share of each cell, times the effective people of that
+figure: the number of unweighted people whose estimate of the figure has the same variance (see
+``estimation.weighted_tally``; Korn and Graubard 1998). So tests, fits and intervals are those of
+unweighted reports.
 """
 
 from __future__ import annotations
@@ -38,16 +39,19 @@ from deniably.workbench.models.weighted_shares import (
 from deniably.workbench.report_rows import ReportRows
 
 Key = tuple[str, str | None]
-"""A share and its choice, or a mean and its part."""
+"""The kind of a figure and what it is of: "share" and a choice, or "mean" and a part (None if
+there is one number)."""
 AskedMask = npt.NDArray[np.bool_]
+"""Marks (n,) the reports of people who were asked."""
 
 
 @dataclass(frozen=True, eq=False)
 class WeightedReports:
-    """The reports to a ``question``, with weights: ``weighing`` has one for each row of the set.
+    """The reports to a ``question`` with weights: ``weighing`` has one for each row of the set.
 
-    ``part`` names one of several numbers. A contrast says which figure: choices with their factors,
-    or None for the mean.
+    ``part`` names one of several numbers. A ``contrast`` in the methods says which figure is
+    meant: choices with their factors, such as {"yes": 1}, or None for the mean. The effective
+    people of a figure are as many unweighted people as estimate it with the same variance.
     """
 
     reports: ReportRows
@@ -57,18 +61,18 @@ class WeightedReports:
 
     @cached_property
     def n(self) -> int:
-        """How many were asked."""
+        """Returns the number of people who were asked the question."""
         return int(self._answered[0].sum())
 
     def tally(self, contrast: Contrast) -> Tally:
-        """Returns the tally of as many people as would know the figure of ``contrast`` equally well
-        without weights."""
+        """Returns the tally of as many unweighted people as estimate the figure of ``contrast``
+        with the same variance. Raises NoFigure where the reports give no weighted mean."""
         scores, there = self._scores(contrast)
         return self.tally_for([scores], there)
 
     def estimates(self, confidence: float) -> dict[Key, FigureEstimate]:
-        """Estimates every share of a choice and every mean from the effective people of each
-        figure."""
+        """Estimates every share of a choice and every mean, each from the tally of as many
+        unweighted people as estimate it with the same variance."""
         estimates = dict[Key, FigureEstimate]()
         for group in groups(self.question):
             if isinstance(group, SingleMean):
@@ -85,7 +89,7 @@ class WeightedReports:
         return estimates
 
     def _of_choices(self) -> Iterator[tuple[str, Tally]]:
-        """The tally for the share of each choice that the reports determine."""
+        """Yields the tally for the share of each choice that the reports determine."""
         assert isinstance(self.question, OfChoices)
         if isinstance(self.question.mechanism.law, Supporting):
             yield from ((name, self.tally({name: 1.0})) for name in self.question.names)
@@ -103,8 +107,8 @@ class WeightedReports:
         return self.question.names.index(choice)
 
     def every(self) -> Tally:
-        """Returns the tally of as many people as would know every figure of the question at least
-        as well."""
+        """Returns the tally of as many unweighted people as estimate every figure of the question
+        with at least the same variance."""
         law = self.question.mechanism.law
         if not isinstance(self.question, OfChoices) or not isinstance(law, Supporting):
             return self.tally(None)
@@ -119,10 +123,11 @@ class WeightedReports:
         return Tally(least.n, counts)
 
     def up_to(self) -> Tally:
-        """Returns the tally of as many people as would know the share up to every bucket of a
-        number.
+        """Returns the tally of as many unweighted people as estimate the share up to every bucket
+        of a number with at least the same variance.
 
-        By Kish, where the reports do not determine these shares.
+        Where the reports do not determine these shares, the number of people is Kish's effective
+        sample size.
         """
         asked, cells = self._answered
         weighing, own = self.weighing.among(asked), cells[asked]
@@ -143,15 +148,18 @@ class WeightedReports:
         return self._as_tally(weighing, min(people), totals, start)
 
     def error(self, contrast: Contrast) -> float:
-        """Returns the linearised standard error of a figure: 0 where reports are alike."""
+        """Returns the linearised standard error of the figure of ``contrast`` (Binder 1983): 0
+        where all reports are alike."""
         scores, there = self._scores(contrast)
         tally, values = self.weighing.among(there).scored(scores)
         return sqrt(max(float(tally.variance(values)), 0.0))
 
     def tally_for(self, figures: Sequence[Floats], there: AskedMask | None = None) -> Tally:
-        """Returns the tally of as many people as would know each of these figures at least as well.
+        """Returns the tally of as many unweighted people as estimate each of these ``figures``
+        with at least the same variance.
 
-        ``figures`` are the scores (n,) of those ``there``, who are all who were asked by default.
+        ``figures`` are scores (n,) of those people whom ``there`` marks; None marks all who were
+        asked.
         """
         asked, cells = self._answered
         if there is None:
@@ -169,7 +177,7 @@ class WeightedReports:
         return Tally(cast(int, people), counts, start, endless=endless)
 
     def _totals(self, cells: npt.NDArray[Any], weights: Floats) -> tuple[Floats, int]:
-        """The weights that count in each cell, and the first cell."""
+        """Returns the weight in each cell, and the number of the first cell."""
         if cells.dtype == np.bool_:
             totals: Floats = weights @ cells
             return totals, 0
@@ -186,13 +194,15 @@ class WeightedReports:
         return answered.asked, answered.cells
 
     def _scores(self, contrast: Contrast) -> tuple[Floats, AskedMask]:
-        """What each report adds to a figure, and whose reports do."""
+        """Returns what each report adds to a figure, and a mask of the reports that add to it."""
         if contrast is None:
             return self._scores_of_mean()
         question, law = self.question, self.question.mechanism.law
         assert isinstance(question, OfChoices)
         assert isinstance(law, Supporting)
         asked, cells = self._answered
+        # The unbiased score of a choice is (named - q) / (p - q). The constant is left out, as
+        # only the variance of scores matters here.
         slope = float(law.p - law.q)
         places = {self._place(name): factor for name, factor in contrast.items()}
         if law.both:  # a report has some options, and says yes or no to each
@@ -235,7 +245,9 @@ def shares_of_reports(
     by: str | None = None,
     confidence: float = 0.95,
 ) -> Table:
-    """Returns the weighted shares of the answers to a question: see ``ReportSet.shares``."""
+    """Estimates the weighted shares and the mean of the true answers to the question ``name``, as
+    ``ReportSet.shares``, whose parameters these are. Raises BadModel for an unknown question or
+    key, and for weights that do not fit."""
     check_confidence(confidence)
     all_weights = weighing(reports, np.ones(len(reports)) if weights is None else weights, strata)
     if by is None:
@@ -273,7 +285,8 @@ def _shares(reports: ReportRows, name: str, all_weights: Weighing, confidence: f
 def _known(
     reports: ReportRows, name: str, all_weights: Weighing, confidence: float
 ) -> dict[tuple[str, str], FigureEstimate] | None:
-    """The figures of a question, or of one of several numbers; the mean is under no name."""
+    """Returns the figures of a question, or of one of several numbers; the mean is under an empty
+    name. None where ``name`` is an option of a question with several answers."""
     for question in reports.survey.questions:
         part = None
         if isinstance(question, VectorOfNumbers) and name.startswith(f"{question.name}__"):
@@ -289,7 +302,7 @@ def _known(
 
 
 def _stacked(by: str, tables: Sequence[tuple[str, Table]]) -> Table:
-    """Tables of parts as one, with a column for the part."""
+    """Returns the tables of several parts as one, with a column for the part."""
     first = tables[0][1]
     return Table(
         f"{first.caption.partition(',')[0]}, by {by}",

@@ -1,4 +1,5 @@
-"""What every estimator gives back, and the steps that all of them climb by."""
+"""Defines what every estimator returns, and the steps by which all of them maximise a
+likelihood."""
 
 from __future__ import annotations
 
@@ -16,12 +17,12 @@ from deniably.workbench.models.student import Inversion
 Ints = npt.NDArray[np.int64]
 StandardErrors = Literal["expected", "observed", "opg", "robust", "HC3"]
 KINDS: tuple[StandardErrors, ...] = ("expected", "observed", "opg", "robust", "HC3")
-"""The kinds of standard errors: see ``Fit``."""
+"""The kinds of standard errors, which ``binary.logit`` explains."""
 
-_SMALL_STEP = 1e-10
+_SMALL_STEP = 1e-10  # of standardised coefficients, far below their errors
 _MOST_STEPS = 200
 _MOST_HALVINGS = 40
-_LONGEST = 3.0
+_LONGEST = 3.0  # a step in one logit of a standardised column
 _SEPARATED = 15.0
 """A logit of standardised columns beyond this is that of a share below one in three million."""
 _VAGUE = 1_000.0
@@ -33,10 +34,11 @@ class ModelFit:
     """Estimated ``coefficients`` (c,) with their ``covariance`` (c, c).
 
     ``log_likelihood`` is None where the estimator has none. ``sigma`` is the residual standard
-    deviation of a linear model, else None. ``at_the_edge`` is how many shares of true answers were
-    estimated to be 0, and are then taken as known. ``degrees`` (c,) are the degrees of freedom of
-    each coefficient's t, None for the normal. ``inversions`` are the tests whose inversion makes
-    the intervals, one a coefficient; without any these are symmetric.
+    deviation of a linear model, else None. ``at_the_edge`` is the number of shares of true answers
+    that were estimated to be 0, and are then taken as known. ``degrees`` (c,) are the degrees of
+    freedom of each coefficient's t, None for a normal statistic. ``inversions`` are the tests
+    whose inversion gives the intervals, one per coefficient; if empty, the intervals are
+    symmetric.
     """
 
     coefficients: Floats
@@ -49,7 +51,8 @@ class ModelFit:
 
 
 class Slope(NamedTuple):
-    """A likelihood at a point: its ``value``, its gradient (c,) and an information (c, c)."""
+    """A log-likelihood at a point: its ``value``, its gradient (c,) and an information matrix (c,
+    c)."""
 
     value: float
     gradient: Floats
@@ -58,10 +61,10 @@ class Slope(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """Turns columns x (n, p) into z = (x / ``reach`` - ``middle``) / ``size``, and back.
+    """A change of units: columns x (n, p) become z = (x / ``reach`` - ``middle``) / ``size``.
 
-    Of coefficients, ``back`` (p, p) gives b = ``back`` @ g where x @ b = z @ g. ``constant`` (p,)
-    are the g whose z @ g is 1 in every row; None where there are none.
+    Coefficients are turned back by ``back`` (p, p): b = ``back`` @ g where x @ b = z @ g.
+    ``constant`` (p,) are the g for which z @ g is 1 in every row; None where no such g exists.
     """
 
     reach: Floats
@@ -71,17 +74,17 @@ class Scaling:
     constant: Floats | None
 
     def __call__(self, x: Floats) -> Floats:
-        """The scaled columns, of shape (..., p)."""
+        """Returns the scaled columns, of shape (..., p)."""
         standard: Floats = (x / self.reach - self.middle) / self.size
         return standard
 
 
 def scaling(blocks: Callable[[], Iterable[Floats]]) -> Scaling:
-    """Scales columns of mean 0 and size 1, so that units do not matter to the fit.
+    """Returns the scaling of columns to mean 0 and size 1, so that units do not matter to the fit.
 
-    ``blocks()`` yields the rows (..., p) some at a time, and is called several times. With a
-    constant column the others are centred as well. Raises BadModel where a column follows from the
-    others, by its number.
+    ``blocks()`` yields the rows (..., p) some at a time, and is called several times. Only with a
+    constant column are the others centred. Raises BadModel where a column is 0 or the same in
+    every row, and Collinear, with its number, where a column follows from those before it.
     """
     reach = np.max([np.abs(x).max(axis=0) for x in blocks()], axis=0)  # no square beyond floats
     if not reach.all():
@@ -124,20 +127,22 @@ def scaling(blocks: Callable[[], Iterable[Floats]]) -> Scaling:
 
 @dataclass(frozen=True, eq=False)
 class Standardised:
-    """Columns of mean 0 and size 1, and the way back: b = ``back`` @ g where x @ b = z @ g."""
+    """Columns ``z`` of mean 0 and size 1, and the way back: b = ``back`` @ g where x @ b = z @
+    g."""
 
     z: Floats
     back: Floats
 
 
 def standardised(x: Floats) -> Standardised:
-    """Scales the columns of ``x``, of shape (n, p), as ``scaling`` does."""
+    """Scales the columns of ``x``, of shape (n, p), as ``scaling`` does, and raises what that
+    raises."""
     scaled = scaling(lambda: [x])
     return Standardised(scaled(x), scaled.back)
 
 
 class Collinear(BadModel):
-    """The column of number ``column`` follows from those before it."""
+    """The column of number ``column`` (from 0) is a linear combination of those before it."""
 
     def __init__(self, column: int) -> None:
         self.column = column
@@ -145,13 +150,14 @@ class Collinear(BadModel):
 
 
 def climb(slope_at: Callable[[Floats], Slope], start: Floats, rounding: float = 1e-13) -> Floats:
-    """Returns the maximum of a likelihood, shape (p,), from ``start``, by Fisher scoring.
+    """Maximises a log-likelihood from ``start`` by Fisher scoring; returns the maximum, shape
+    (p,).
 
-    It is where |step| < 1e-10. Source: Nelder and Wedderburn 1972 (J. R. Stat. Soc. A 135:370).
-
-    A step that does not climb is halved. Near the top the value is flat within its ``rounding``,
-    and full steps are taken. Raises NoEstimate on separation (a standardised coefficient above 15)
-    and where it does not converge.
+    ``slope_at`` gives the value, gradient and information at a point. Stops when every |step| <
+    1e-10. A step that lowers the value is halved, unless it lowers it by less than rounding: by
+    ``rounding`` relative to the value. Source: Nelder and Wedderburn 1972 (J. R. Stat. Soc. A
+    135:370). Raises NoEstimate on separation (a standardised coefficient above 15), and after 200
+    steps without an end.
     """
     point, here = start, slope_at(start)
     for _ in range(_MOST_STEPS):
@@ -184,21 +190,24 @@ SEPARATED = (
 
 
 def check_separation(point: Floats) -> None:
-    """Raises NoEstimate where a standardised coefficient is so large that answers are separated."""
+    """Raises NoEstimate where a standardised coefficient is above 15, or not finite: some columns
+    then separate the answers completely (Albert and Anderson 1984, Biometrika 71:1)."""
     if not np.isfinite(point).all() or np.abs(point).max(initial=0.0) > _SEPARATED:
         raise NoEstimate(SEPARATED)
 
 
 def are_determined(covariance: Floats) -> Floats:
-    """Returns the ``covariance`` of standardised coefficients. Raises NoEstimate where an error is
-    so large that the likelihood is flat, and the estimate only where the steps ended."""
+    """Returns the ``covariance`` of standardised coefficients unchanged. Raises NoEstimate where a
+    standard error is above 1,000: the likelihood is flat there, and the estimate merely where the
+    iterations stopped."""
     if not (np.diag(covariance) < _VAGUE**2).all():
         raise NoEstimate(SEPARATED)
     return covariance
 
 
 def solved(information: Floats, gradient: Floats) -> Floats:
-    """Returns Newton's step, shape (p,). Raises NoEstimate for a singular information."""
+    """Returns Newton's step, information^-1 gradient, shape (p,). Raises NoEstimate for a singular
+    information."""
     try:
         return cast(Floats, np.linalg.solve(information, gradient))
     except np.linalg.LinAlgError:
@@ -206,7 +215,8 @@ def solved(information: Floats, gradient: Floats) -> Floats:
 
 
 def bends_down(information: Floats) -> bool:
-    """Returns whether an information is positive definite."""
+    """Returns whether an information matrix is positive definite, so that the likelihood is
+    concave there."""
     try:
         np.linalg.cholesky(information)
     except np.linalg.LinAlgError:
@@ -215,8 +225,8 @@ def bends_down(information: Floats) -> bool:
 
 
 def inverse(information: Floats) -> Floats:
-    """Returns the covariance (p, p) that belongs to an information. Raises NoEstimate if it has
-    none."""
+    """Returns the inverse (p, p) of an information matrix. Raises NoEstimate where the matrix is
+    not positive definite."""
     if not bends_down(information):
         raise NoEstimate(
             "the reports do not determine the coefficients: the information of the likelihood has"
@@ -226,10 +236,12 @@ def inverse(information: Floats) -> Floats:
 
 
 def sandwich(bread: Floats, scores: Floats, strata: Ints | None) -> Floats:
-    """Returns bread @ meat @ bread, with ``scores`` (n, c) that are centred within each stratum.
+    """Returns the sandwich covariance bread @ meat @ bread, with ``scores`` (n, c) centred within
+    each stratum.
 
-    The meat is sum_h n_h / (n_h - 1) sum_i (s_hi - mean_h)(s_hi - mean_h)', as in ``svyglm``
-    (Binder 1983, Int. Stat. Rev. 51:279). Raises BadModel for a stratum of one row.
+    The meat is sum_h n_h / (n_h - 1) sum_i (s_hi - mean_h)(s_hi - mean_h)', as in R's ``svyglm``
+    (Binder 1983, Int. Stat. Rev. 51:279). ``strata`` (n,) is None for one stratum. Raises BadModel
+    for a stratum of one row.
     """
     where = np.zeros(len(scores), np.int64) if strata is None else strata
     sizes, stretch = stretched(where)
@@ -240,10 +252,11 @@ def sandwich(bread: Floats, scores: Floats, strata: Ints | None) -> Floats:
 
 
 def stretched(strata: Ints) -> tuple[Ints, Floats]:
-    """Returns the number n of rows of each stratum, and n / (n - 1). Raises BadModel for one
-    row."""
+    """Returns the number n of rows of each stratum, and n / (n - 1). Raises BadModel for a stratum
+    of one row."""
     sizes = np.bincount(strata)
     if (sizes == 1).any():
         raise BadModel("a stratum has only one row: merge it with another")
+    # Numbers that no row has would divide 0 by 0 in means of strata.
     sizes = np.maximum(sizes, 2)
     return sizes, sizes / (sizes - 1)

@@ -1,4 +1,4 @@
-"""A fitted regression: its coefficients as a table, its tests and what it predicts."""
+"""Holds a fitted regression: its coefficients as a table, tests of them, and predictions."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from deniably.workbench.models.model_figure import model_paper
 from deniably.workbench.models.student import joint_tail, quantile
 
 _LEVEL = re.compile(r"\[[^\[\]]*\](?=:|$)")
-"""What the name of a coefficient has besides its term: ``[T.south]``."""
+"""What the name of a coefficient has besides its term, such as ``[T.south]``."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Compared(Table):
-    """A test of a model against a smaller one.
+    """A test of a model against a smaller one, or of some coefficients.
 
-    ``statistic`` is chi-squared with ``degrees`` of freedom if the smaller model is true;
-    ``p_value`` is P(at least so large).
+    ``statistic`` is chi-squared with ``degrees`` of freedom if the smaller model is true, and
+    ``p_value`` is the probability of a statistic at least as large.
     """
 
     test: str
@@ -38,26 +38,30 @@ class Compared(Table):
 
 
 class ColumnsOf(Protocol):
-    """Makes the columns of a model out of a table of true answers and covariates."""
+    """A function that makes the columns of a model from a table of true answers and covariates."""
 
     def __call__(self, frame: object) -> Floats:
-        """The columns (n, c). Raises BadModel."""
+        """Returns the columns (n, c) for the rows of ``frame``. Raises BadModel for a missing
+        column or an unknown value."""
         ...
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Regression(CoefficientTable):
-    """A regression on randomised answers. In a notebook it shows its table of coefficients.
+    """A fitted regression on randomised answers. Printed, or in a notebook, it is its table of
+    coefficients.
 
-    **Estimator.** ``estimator`` says which and what it assumes, with its source: maximum likelihood
-    through the channel of the reports, or the corrected score. **Assumption.** People answered as
-    they were asked and devices kept to the design; then b describes the true answers, as if nobody
-    had been randomised, with larger errors. Lies that go with a covariate bias its coefficient.
+    **Estimator.** ``estimator`` says which and what it assumes, with its source: maximum
+    likelihood through the channel of the reports, or the corrected score. **Assumption.** People
+    answered as they were asked and devices kept to the design; then the coefficients describe the
+    true answers, as if nobody had been randomised, with larger errors. Lies that are correlated
+    with a covariate bias its coefficient.
 
-    ``coefficients`` has one for each column, and with more than two answers one for each column and
-    answer; ``covariance`` in the same order. ``se`` says how the standard errors were made,
-    ``sigma`` is the residual standard deviation of a linear model, ``log_likelihood`` is None where
-    there is none. ``rows`` are the coefficients as dicts, ``to_frame()`` as a frame.
+    ``coefficients`` has one for each column, and with more than two answers one for each column
+    and answer; ``covariance`` has the same order. ``se`` says how the standard errors were made.
+    ``sigma`` is the residual standard deviation of a linear model, else None, and
+    ``log_likelihood`` is None where the estimator has none. ``rows`` are the coefficients as
+    dicts, and ``to_frame()`` makes a data frame of them.
     """
 
     covariance: tuple[tuple[float, ...], ...]
@@ -68,14 +72,15 @@ class Regression(CoefficientTable):
 
     @property
     def _degrees(self) -> float | None:
-        """The fewest degrees of freedom of any coefficient; None for the normal."""
+        """Returns the fewest degrees of freedom of any coefficient; None where statistics are
+        normal."""
         return min(
             (coefficient.degrees for coefficient in self.coefficients if coefficient.degrees),
             default=None,
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns everything as plain values, for JSON."""
+        """Returns the model and its coefficients as plain values, for JSON."""
         return {
             "formula": self.formula,
             "outcome": self.outcome,
@@ -93,7 +98,7 @@ class Regression(CoefficientTable):
 
     @property
     def estimates(self) -> Floats:
-        """The coefficients as an array."""
+        """Returns the estimated coefficients as an array (c,)."""
         return np.array([coefficient.estimate for coefficient in self.coefficients])
 
     @overload
@@ -105,9 +110,9 @@ class Regression(CoefficientTable):
     def figure(self, kind: Literal["svg", "png"] = "svg", *, width: int = WIDTHS[0]) -> Svg | Png:
         """Draws the model for a paper: the coefficients with their intervals, and their table.
 
-        It is the text of an SVG file, or a PNG file of 600 dots an inch; ``width`` is 85 or 180 mm,
-        one column of a journal or two. Raises NoFigure for another kind, ValueError for other
-        widths, and for a PNG ImportError without resvg and OSError without a font.
+        The figure is the text of an SVG file, or a PNG file of 600 dots an inch; ``width`` is 85
+        or 180 mm, one column of a journal or two. Raises NoFigure for another kind, ValueError for
+        other widths, and for a PNG ImportError without resvg and OSError without a font.
         """
         if kind not in ("svg", "png"):
             raise NoFigure(f"there is no kind of figure {kind!r}; there are svg and png")
@@ -117,9 +122,9 @@ class Regression(CoefficientTable):
     def predict(self, frame: object) -> Table:
         """Predicts shares, or means of a linear model, with intervals, for each row of ``frame``.
 
-        ``frame`` has the covariates; of randomised ones the true answers to predict for. Intervals
-        of shares are made on the scale of the logit by the delta method, so they stay within 0 and
-        1. Raises BadModel for a missing or unknown value.
+        ``frame`` has the covariates; for randomised ones the true answers to predict for.
+        Intervals of shares are made on the scale of the logit by the delta method, so they stay
+        within 0 and 1. Raises BadModel for a missing column or an unknown value.
         """
         x = self.columns_of(frame)
         z = quantile(self.confidence, self._degrees)
@@ -145,6 +150,7 @@ class Regression(CoefficientTable):
                 others = np.where(np.arange(k) == answer, -np.inf, row_logits)
                 weights = np.exp(others - others.max())
                 middle = float(row_logits[answer] - others.max() - np.log(weights.sum()))
+                # The derivative of that logit by each of the logits, for the delta method.
                 pull = np.where(np.arange(k) == answer, 1.0, -weights / weights.sum())
                 slope: Floats = (pull[1:, None] * row).ravel()
                 error = sqrt(float(slope @ covariance @ slope))
@@ -153,11 +159,11 @@ class Regression(CoefficientTable):
                 yield _predicted(number, self.answers[answer], share, spread, low, high)
 
     def compare(self, smaller: Regression) -> Compared:
-        """Returns the likelihood-ratio test of this model against a ``smaller`` one inside it
+        """Returns the likelihood-ratio test of this model against a ``smaller`` one nested in it
         (Wilks 1938).
 
-        Both are fitted to the same reports, without weights. Raises BadModel where the smaller one
-        is not inside, or the likelihoods are of different reports.
+        Both must be fitted to the same reports, without weights. Raises BadModel where the other
+        model is not nested in this one, or the likelihoods are of different reports.
         """
         big, small = self.log_likelihood, smaller.log_likelihood
         if big is None or small is None or self.weighted or smaller.weighted:
@@ -178,6 +184,7 @@ class Regression(CoefficientTable):
         } <= {(coefficient.term, coefficient.answer) for coefficient in self.coefficients}
         if degrees < 1 or not inside:
             raise BadModel("the other model is not inside this one: it has no term of its own")
+        # A fit that stops a little below its maximum could make this negative.
         statistic = max(2 * (big - small), 0.0)
         title = f"{self.formula} against {smaller.formula}"
         return _compared("likelihood ratio", title, statistic, degrees)
@@ -185,9 +192,10 @@ class Regression(CoefficientTable):
     def wald(self, *terms: str) -> Compared:
         """Tests that all coefficients of these ``terms`` are 0 (Wald 1943).
 
-        Terms are named as in the table, or as in the formula: ``"C(site)"`` is all coefficients of
-        the sites. Without any it is all but the constant. Where coefficients have a t, the p-value
-        is that of F with the fewest of their degrees. Raises BadModel for an unknown one.
+        Terms are named as in the table, or as in the formula: ``"C(site)"`` stands for all
+        coefficients of the sites. Without terms, all coefficients but the constant are tested.
+        Where coefficients have a t, the p-value is that of F, with the fewest degrees of freedom
+        of any coefficient in the denominator. Raises BadModel for an unknown term.
         """
         known = list(dict.fromkeys(coefficient.term for coefficient in self.coefficients))
         chosen = list[str]()
@@ -207,13 +215,14 @@ class Regression(CoefficientTable):
             raise BadModel("the model has only a constant: there is nothing to test")
         b = self.estimates[places]
         covariance = np.array(self.covariance)[np.ix_(places, places)]
+        # b' V^-1 b, chi-squared if all of these coefficients are 0.
         statistic = float(b @ np.linalg.solve(covariance, b))
         what = f"{', '.join(terms or chosen)}: no influence"
         return _compared("Wald", what, statistic, len(places), self._degrees)
 
 
 def _in_formula(term: str) -> str:
-    """The term of a formula that a coefficient belongs to.
+    """Returns the term of a formula that a coefficient belongs to.
 
     >>> _in_formula("C(site)[T.south]:age")
     'C(site):age'
@@ -222,6 +231,7 @@ def _in_formula(term: str) -> str:
 
 
 def _share(logit: float) -> float:
+    # exp overflows beyond 709.
     return 1 / (1 + exp(-logit)) if logit > -700 else 0.0
 
 

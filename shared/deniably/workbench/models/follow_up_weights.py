@@ -1,4 +1,5 @@
-"""Reports with weights to a question with ``show_if``, for the shares of those who were asked."""
+"""Counts weighted reports to a follow-up question (``show_if``), for the shares among those who
+were asked."""
 
 from __future__ import annotations
 
@@ -16,8 +17,9 @@ _BLOCK = 10_000
 def counts_of(
     follow_up: FollowUp, reports: ReportRows, weighing: Weighing, *, alone: bool = False
 ) -> FollowUpCounts:
-    """Returns the weighted joint counts of a question and of the one that decides who is asked;
-    with ``alone`` those of the question only."""
+    """Returns how often reports to a follow-up question (``show_if``) came with those to the
+    earlier question that decides who is asked, weighted; with ``alone``, the counts of the
+    follow-up only."""
     alone = alone or not follow_up.tells_who_is_asked
     names = [follow_up.question.name]
     names = [names[0] if alone else follow_up.decides.name, *names]
@@ -27,7 +29,8 @@ def counts_of(
 
 
 def values_of(reports: ReportRows, names: Sequence[str]) -> Iterator[list[list[list[int] | None]]]:
-    """Yields the values of these questions, some reports at a time, as a server reads them."""
+    """Yields blocks of reports to these questions: for each report a list of integers per
+    question, None where it was not asked."""
     answered = [reports.answered(name) for name in names]
     for start in range(0, len(reports), _BLOCK):
         some = slice(start, start + _BLOCK)

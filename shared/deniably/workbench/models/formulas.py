@@ -1,4 +1,5 @@
-"""Formulas: the columns of a model out of a table, for new rows as for those of the fit."""
+"""Reads formulas, and makes the columns of a model from a table: for new rows the same as for
+those of the fit."""
 
 from __future__ import annotations
 
@@ -27,15 +28,18 @@ if TYPE_CHECKING:
 _SCORE = "score"
 _QUOTED = re.compile("`([^`]+)`")
 _KEPT = 1 << 26
-"""Numbers of a table of columns that are kept; larger ones are made again, some rows at a time."""
+"""The most numbers of a table of columns that is kept in memory; of a larger one, rows are made
+again whenever they are needed."""
 _AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True)
 class Formula:
-    """A formula: its ``outcome``, the ``variables`` of its right side, and that side itself.
+    """A parsed formula: its ``outcome``, the ``variables`` of its right side, and that side as
+    formulaic has it.
 
-    There, ``stand_ins`` stand for names between backticks that are no names in Python.
+    ``stand_ins`` maps the Python names that ``right`` uses to names between backticks, such as
+    a-b, that are not valid in Python.
     """
 
     text: str
@@ -45,7 +49,7 @@ class Formula:
     stand_ins: Mapping[str, str]
 
     def named(self, text: str) -> str:
-        """Returns a text with its stand-ins replaced by the names they stand for, without
+        """Returns a text in which stand-ins are replaced by the names they stand for, without
         backticks."""
         for stand_in, name in self.stand_ins.items():
             text = text.replace(stand_in, name)
@@ -53,7 +57,7 @@ class Formula:
 
 
 def _with_stand_ins(formula: str) -> tuple[str, dict[str, str]]:
-    """A formula whose names between backticks are names in Python, and what these stand for."""
+    """Returns the formula with stand-ins for names between backticks, and what each stands for."""
     known = dict[str, str]()
 
     def stand_in(match: re.Match[str]) -> str:
@@ -67,7 +71,8 @@ def _with_stand_ins(formula: str) -> tuple[str, dict[str, str]]:
 
 
 def parsed(formula: str) -> Formula:
-    """Reads a formula. Raises BadModel for one without an outcome, and for what is none."""
+    """Reads a formula. Raises BadModel where the text is no formula or has no single column as its
+    outcome, and ImportError without formulaic."""
     try:
         import formulaic
         from formulaic.errors import FormulaicError
@@ -82,6 +87,7 @@ def parsed(formula: str) -> Formula:
     except FormulaicError as error:
         raise BadModel(f"{formula!r} is no formula: {one_line(error)}") from None
     left = [str(term) for term in getattr(sides, "lhs", ())]
+    # The outcome must be a column by itself: no log(y), as true answers are not known.
     if len(left) != 1 or _variables(sides.lhs) != set(left):
         raise BadModel(
             f"{formula!r} has no outcome: write one column, ~ and the covariates, such as"
@@ -99,7 +105,8 @@ def parsed(formula: str) -> Formula:
 
 
 def _variables(side: Any) -> set[str]:
-    """The columns that a side needs; formulaic alone leaves out those within center() and such."""
+    """Returns the columns that a side needs. formulaic alone misses those within calls such as
+    center()."""
     import formulaic.transforms
 
     known: Mapping[str, object] = cast(Any, formulaic.transforms).TRANSFORMS
@@ -119,7 +126,11 @@ def _variables(side: Any) -> set[str]:
 
 
 class Columns:
-    """Makes the columns of a formula, the same ones for new rows as for those of the fit."""
+    """Makes the columns of a formula's right side, for new rows in the same way as for those of
+    the fit.
+
+    ``reports`` are the randomised columns; the formula's function score() turns one into numbers.
+    """
 
     def __init__(self, formula: Formula, reports: Mapping[str, Randomised]) -> None:
         self._asked, self._spec = formula, cast(Any, None)
@@ -129,16 +140,18 @@ class Columns:
 
     @property
     def names(self) -> list[str]:
-        """The terms, in the order of the columns."""
+        """Returns the names of the columns, in order."""
         return [self._asked.named(name) for name in self._spec.column_names]
 
     def first(self, table: pd.DataFrame) -> Floats:
-        """Returns the columns of the rows that the model is fitted to."""
+        """Returns the columns (n, c) of the rows that the model is fitted to, and remembers how
+        they were made. Raises BadModel where they cannot be made."""
         made = self._made(self._asked.right, table)
         self._spec = made.model_spec
         self._seen = {
             name: list(table[name].unique()) for name in self._asked.variables if name in table
         }
+        # Such columns would be computed from the cells of true answers, and not from people.
         if self._right and any(self._spec.transform_state.values()):
             raise BadModel(
                 "center(), scale(), poly() and splines depend on all rows, and true answers are"
@@ -149,11 +162,13 @@ class Columns:
         return np.asarray(made, np.float64)
 
     def again(self, rows: pd.DataFrame) -> Floats:
-        """Returns the columns of rows that have every true answer, after ``first``."""
+        """Returns the columns (n, c) of other rows, made as ``first`` made its own. Raises
+        BadModel for a value that the rows of the fit did not have."""
         return np.asarray(self._made(self._spec, rows), np.float64)
 
     def __call__(self, frame: object) -> Floats:
-        """The columns of new rows, which have the true answers to randomised columns."""
+        """Returns the columns (n, c) of new rows, which have the true answers to randomised
+        columns. Raises BadModel for a missing column or an unknown value."""
         rows = read_columns(frame, self._asked.variables or names_of(frame)[:1])
         for name, column in self._right.items():
             rows[name] = self.answers(column, _places(column, rows[name]))
@@ -161,7 +176,8 @@ class Columns:
 
     @staticmethod
     def answers(column: Randomised, places: Ints) -> Any:
-        """Returns true answers as a column: numbers 0 and 1 of a pair, else categories."""
+        """Returns a table's column of true answers with these numbers: 0.0 and 1.0 for a pair (p,
+        q), else categories."""
         import pandas as pd
 
         if column.is_pair and column.choices == (0, 1):
@@ -183,7 +199,7 @@ class Columns:
         raise BadModel(f"{_SCORE}() takes a randomised column, by its name alone")
 
     def _unseen(self, table: pd.DataFrame, why: str) -> str:
-        """Which values the rows of the fit had none of, of those that the reason names."""
+        """Returns a sentence on a value that the rows of the fit did not have."""
         for name, seen in self._seen.items():
             new = [
                 value for value in table[name].unique() if value not in seen and repr(value) in why
@@ -200,6 +216,7 @@ class Columns:
 
         names = {name: stand_in for stand_in, name in self._asked.stand_ins.items()}
         known = table.rename(columns=names)
+        # formulaic only warns of unknown categories, and makes their columns 0.
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             try:
@@ -217,10 +234,12 @@ class Columns:
 
 
 class CellRows:
-    """The columns of a formula for everybody, at each true answer to its randomised columns.
+    """The columns of a formula for each person, at each cell: each combination of true answers to
+    its randomised columns.
 
-    ``public`` (people, ...) are the other columns. The columns are kept for different rows of these
-    where they fit in memory.
+    ``public`` (people, ...) are the columns that are not randomised. They are evaluated once for
+    each different row of ``public``; the results are kept if they fit into memory, and made again
+    if not.
     """
 
     def __init__(
@@ -241,7 +260,7 @@ class CellRows:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """(people, cells, columns)."""
+        """Returns the numbers of people, cells and columns."""
         return len(self.group), self._cells, self._width
 
     def table(self) -> CellTable:
@@ -249,8 +268,8 @@ class CellRows:
         return CellTable(self._made(self.rows), self.group)
 
     def kept(self) -> CellTable | CellRows:
-        """Returns the whole table where it is small; otherwise rows that are made again whenever
-        they are needed."""
+        """Returns the columns as a table if that is small; otherwise these rows themselves, which
+        make their columns again whenever they are needed."""
         return self.table() if len(self.rows) * self._cells * self._width <= _KEPT else self
 
     def of(self, some: slice) -> Floats:
@@ -258,7 +277,7 @@ class CellRows:
         return self._made(self.rows.iloc[self.group[some]])
 
     def distinct(self) -> Iterator[Floats]:
-        """Yields all different rows, some at a time."""
+        """Yields the columns of all different rows, shape (some, cells, columns)."""
         step = max(1, _AT_ONCE // (self._cells * self._width))
         for start in range(0, len(self.rows), step):
             yield self._made(self.rows.iloc[start : start + step])
@@ -271,7 +290,8 @@ class CellRows:
 
 
 def different_rows(table: pd.DataFrame) -> tuple[pd.DataFrame, Ints]:
-    """Returns the distinct rows of a table, and for each row the number of its distinct row."""
+    """Returns the distinct rows of a table, and for each row (n,) the number of its distinct
+    row."""
     if not table.shape[1]:
         return table.iloc[:1], np.zeros(len(table), np.int64)
     groups: Any = table.groupby(list(table), sort=False, observed=True).ngroup()
@@ -281,7 +301,8 @@ def different_rows(table: pd.DataFrame) -> tuple[pd.DataFrame, Ints]:
 
 
 def _places(reported: Randomised, column: Any) -> Ints:
-    """The numbers of true answers, by name."""
+    """Returns the numbers of true answers, which are given by name. Raises BadModel for an unknown
+    one."""
     known = {str(choice): place for place, choice in enumerate(reported.choices)}
     try:
         return np.array([known[_answer_text(answer)] for answer in column], np.int64)
@@ -292,12 +313,12 @@ def _places(reported: Randomised, column: Any) -> Ints:
 
 
 def _answer_text(answer: Any) -> str:
-    """An answer spelt as choices are: 1 for 1.0 and True."""
+    """Returns an answer spelt as choices are: 1 for 1.0 and True."""
     if isinstance(answer, str):
         return answer
     return f"{float(answer):g}"
 
 
 def one_line(error: object) -> str:
-    """Returns what an error says, on one line, without the marks of a terminal."""
+    """Returns the text of an error on one line of at most 300 characters, without colour codes."""
     return " ".join(re.sub("[\\x1b⧛]\\[[0-9;]*m|⧚", "", str(error)).split())[:300]

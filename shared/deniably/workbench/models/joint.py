@@ -1,13 +1,15 @@
-"""Regression on randomised columns: the likelihood of all reports, summed over the true answers.
+"""Fits regressions on randomised columns by maximum likelihood, summed over the true answers.
 
-The true answers to the randomised columns are cells x; what is not randomised makes groups g. Every
-group has shares P(x | g) of its own, without any model. The outcome given x and g has a logistic or
-a linear model. The likelihood of a person's reports is the sum over x of P(x | g) P(reports | x)
-f(outcome | x, g). Its top is found by steps of the EM gradient (Lange 1995, J. R. Stat. Soc. B
-57:425) and, where the likelihood bends down, of Newton; the errors are from the observed
-information of this marginal likelihood (Louis 1982, J. R. Stat. Soc. B 44:226). With weights each
-person's log-likelihood counts so many times, and the errors are a sandwich of the same information
-and the squared gradients of people (Binder 1983, Int. Stat. Rev. 51:279).
+The true answers to the randomised columns are cells x; people with equal other columns make groups
+g. Every group has free shares P(x | g), without a model. The outcome given x and g has a logistic
+or a linear model. The likelihood of a person's reports is the sum over x of P(x | g) P(reports |
+x) f(outcome | x, g).
+
+The maximum is found by steps of the EM gradient (Lange 1995, J. R. Stat. Soc. B 57:425) and, where
+the likelihood is concave, of Newton. Errors are from the observed information of this marginal
+likelihood (Louis 1982, J. R. Stat. Soc. B 44:226). With weights each person's log-likelihood
+counts so many times, and the errors are a sandwich of the same information and the squared
+gradients of people (Binder 1983, Int. Stat. Rev. 51:279).
 """
 
 from __future__ import annotations
@@ -37,26 +39,27 @@ from deniably.workbench.models.fit import (
 from deniably.workbench.models.randomised import Randomised
 
 MOST_CELLS = 4096
+"""The most cells of all groups together."""
 _AT_ONCE = 1 << 22  # numbers in memory
 _MOST_STEPS = 2000
 _SMALL_STEP = 1e-10
-_NEAR = 2.0
+_NEAR = 2.0  # the longest step of Newton's in any parameter
 _EMPTY = 1e-8
 """A share below this is taken as 0, if the likelihood does not fall by it."""
-_ROUNDS = 20
+_ROUNDS = 20  # of letting shares of 0 in again
 _EXACT = -12.0
 """The logarithm of a standardised sigma below which a line fits exactly."""
 JointErrors = Literal["observed", "robust", "HC3"]
 _Inside = npt.NDArray[np.bool_]
-"""Marks the shares (groups, cells) that are not taken as 0."""
+"""Marks (groups, cells) the shares that are not fixed at 0."""
 
 
 class JointRows(NamedTuple):
-    """Kinds of rows of reports: how many people sent each, their group, and what it says.
+    """Distinct rows of reports: how many people sent each, their group, and what the reports say.
 
-    ``counts`` (r,), or the sums of their weights, ``group`` (r,), ``chances`` (r, cells) =
-    P(reports of the columns | cell), ``outcome`` (r,) the code of the outcome's report, or the
-    outcome itself.
+    ``counts`` (r,) are numbers of people, or sums of their weights. ``group`` (r,) numbers the
+    groups, ``chances`` (r, cells) = P(reports of the randomised columns | cell). ``outcome`` (r,)
+    is the code of the outcome's report, or the outcome itself if it is not randomised.
     """
 
     counts: Floats
@@ -66,10 +69,11 @@ class JointRows(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """How the people of kinds of rows were sampled, for errors that trust no model.
+    """How the people behind distinct rows were sampled, for errors that do not rely on the model.
 
-    ``stratum`` (r,) of each kind, ``kind`` and ``weights`` (people,) of those with a weight above
-    0; ``sizes`` (strata,) people and ``stretch`` (strata,), n / (n - 1) of a sample.
+    ``stratum`` (r,) is that of each distinct row. ``kind`` and ``weights`` (people,) are the
+    number of the distinct row and the weight of each person whose weight is above 0. ``sizes``
+    (strata,) are numbers n of people, and ``stretch`` (strata,) is n / (n - 1).
     """
 
     stratum: Ints
@@ -79,8 +83,9 @@ class Sample(NamedTuple):
     stretch: Floats
 
     def summed(self, leverage: Floats) -> tuple[Floats, Floats]:
-        """Returns by kind the sums of weights and of squared ones, each over 1 - weight x leverage
-        (r,)."""
+        """Returns for each distinct row the sum of weights and the sum of their squares, (r,),
+        after dividing each weight by 1 - weight x ``leverage`` (r,). Raises NoEstimate where a
+        leverage is 1."""
         left = 1 - self.weights * leverage[self.kind]
         # A leverage of 1: the model fits this person exactly, whatever their report.
         if (left < 1e-9).any():
@@ -91,7 +96,7 @@ class Sample(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """Log-likelihoods of rows at some coefficients: log f(outcome | cell) (r, cells), and its
+    """The densities of rows at some coefficients: log f(outcome | cell) (r, cells), and its
     gradient (r, cells, coefficients)."""
 
     log_density: Floats
@@ -99,20 +104,21 @@ class Seen(NamedTuple):
 
 
 class OutcomeModel(Protocol):
-    """A model f(outcome | x, g)."""
+    """A model f(outcome | x, g) of the outcome, given the true answers x and the group g."""
 
     @property
     def coefficients(self) -> int:
-        """The number of coefficients."""
+        """Returns the number of coefficients."""
         ...
 
     @property
     def slopes(self) -> int:
-        """How many of the coefficients, counted from the first, can separate."""
+        """Returns how many of the coefficients, from the first on, can diverge because columns
+        separate the answers."""
         ...
 
     def seen(self, b: Floats, people: JointRows) -> Seen:
-        """Returns log f and its gradient for these people at the coefficients ``b``."""
+        """Returns log f and its gradient for the rows ``people`` at the coefficients ``b``."""
         ...
 
     def information(self, b: Floats, people: JointRows, weight: Floats) -> Floats:
@@ -121,13 +127,13 @@ class OutcomeModel(Protocol):
         ...
 
     def complete(self, b: Floats, people: JointRows, weight: Floats) -> Floats:
-        """Returns the average of ``information`` if the outcome itself were known; positive
-        definite."""
+        """Returns the expectation of ``information`` if the outcome itself were known, which is
+        always positive definite."""
         ...
 
 
 def cells(columns: Sequence[Randomised]) -> int:
-    """Returns how many cells the true answers to these columns make."""
+    """Returns the number of combinations of true answers to these columns."""
     return prod(column.k for column in columns)
 
 
@@ -145,10 +151,10 @@ def people(
     weights: Floats | None = None,
     strata: Ints | None = None,
 ) -> tuple[JointRows, Sample]:
-    """Groups rows into kinds: people with the same reports, group, outcome and stratum.
+    """Groups people into distinct rows, with equal reports, group, outcome and stratum.
 
-    Those of weight 0 count in the size of their stratum alone. Raises BadModel for a stratum of one
-    person.
+    People of weight 0 count only in the size of their stratum. Raises BadModel for a stratum of
+    one person.
     """
     w = np.ones(len(outcome)) if weights is None else weights
     where = np.zeros(len(outcome), np.int64) if strata is None else strata
@@ -159,6 +165,8 @@ def people(
     answers = cell_answers(columns)
     chances = np.ones((len(kinds), cells(columns)))
     for place, (column, answer) in enumerate(zip(columns, answers, strict=True), 3):
+        # Coins of different questions are independent, so the probabilities of their reports
+        # multiply.
         chances *= column.chances[kinds[:, place].astype(np.int64)][:, answer]
     groups, stratum = kinds[:, 1].astype(np.int64), kinds[:, 2].astype(np.int64)
     plain = weights is None and strata is None
@@ -169,7 +177,8 @@ def people(
 
 @dataclass(frozen=True, eq=False)
 class Logistic:
-    """P(answer a | cell) = exp(z b_a) / sum, b_0 = 0; reports of the answer by ``chances`` (r, k).
+    """The model P(answer a | cell) = exp(z b_a) / sum, b_0 = 0, of an outcome whose reports have
+    the probabilities ``chances`` (reports, k).
 
     ``z`` is (groups, cells, c).
     """
@@ -179,16 +188,16 @@ class Logistic:
 
     @property
     def coefficients(self) -> int:
-        """(k - 1) c of them."""
+        """Returns the number of coefficients: c for each of the k - 1 logits."""
         return int((self.chances.shape[1] - 1) * self.z.shape[2])
 
     @property
     def slopes(self) -> int:
-        """The coefficients that can separate: all of them."""
+        """Returns the number of coefficients that can diverge under separation: all of them."""
         return self.coefficients
 
     def _shares(self, b: Floats) -> Floats:
-        """(groups, cells, k)."""
+        """Returns P(answer), shape (groups, cells, k)."""
         slopes = b.reshape(-1, self.z.shape[2])
         logits = np.concatenate([np.zeros((*self.z.shape[:2], 1)), self.z @ slopes.T], axis=2)
         shares = np.exp(logits - logits.max(axis=2, keepdims=True))
@@ -196,15 +205,16 @@ class Logistic:
         return normalised
 
     def _posterior(self, b: Floats, people: JointRows) -> tuple[Floats, Floats, Floats]:
+        """Returns P(answer), P(answer | report) and P(report) for each row and cell."""
         share = self._shares(b)[people.group]
         both = share * self.chances[people.outcome.astype(np.int64)][:, None, :]
         chance = np.maximum(both.sum(axis=2), 1e-300)
         return share, both / chance[:, :, None], chance
 
     def seen(self, b: Floats, people: JointRows) -> Seen:
-        """Returns the log likelihood of the outcome's reports and its gradient; see
-        ``OutcomeModel.seen``."""
+        """Returns the log-likelihood of the outcome's reports (r, cells) and its gradient."""
         share, posterior, chance = self._posterior(b, people)
+        # The gradient by a logit is P(answer | report) - P(answer).
         apart = (posterior - share)[:, :, 1:]
         scores = apart[..., None] * self.z[people.group][:, :, None, :]
         return Seen(np.log(chance), scores.reshape(*chance.shape, -1))
@@ -216,10 +226,13 @@ class Logistic:
         return self._bent(people, weight, share) - self._bent(people, weight, posterior)
 
     def complete(self, b: Floats, people: JointRows, weight: Floats) -> Floats:
-        """Returns what true answers would give: the sum of weight times Cov(answer)."""
+        """Returns the information that true answers would give: the sum of weight times
+        Cov(answer)."""
         return self._bent(people, weight, self._shares(b)[people.group])
 
     def _bent(self, people: JointRows, weight: Floats, share: Floats) -> Floats:
+        """Returns the sum of weight times (diag(P) - P P') times z z', for P the first argument's
+        shares."""
         k, c = share.shape[2], self.z.shape[2]
         bent = np.zeros((k - 1, c, k - 1, c))
         z = self.z[people.group]
@@ -235,21 +248,27 @@ class Logistic:
 
 @dataclass(frozen=True, eq=False)
 class Linear:
-    """outcome = z b + a normal error; the last coefficient is log sigma."""
+    """The model outcome = z b + a normal error; the last coefficient is the logarithm of the
+    errors' standard deviation sigma.
+
+    ``z`` is (groups, cells, c).
+    """
 
     z: Floats
 
     @property
     def coefficients(self) -> int:
-        """Slopes and log sigma."""
+        """Returns the number of coefficients: c slopes and log sigma."""
         return int(self.z.shape[2]) + 1
 
     @property
     def slopes(self) -> int:
-        """0: no slope of a linear model can separate."""
+        """Returns 0: no slope of a linear model can diverge under separation."""
         return 0
 
     def _errors(self, b: Floats, people: JointRows) -> Floats:
+        """Returns standardised residuals (r, cells). Raises NoEstimate where the line fits
+        exactly."""
         if b[-1] < _EXACT:
             raise NoEstimate(
                 "the numbers follow from the reports exactly: there is no spread around the line"
@@ -258,8 +277,7 @@ class Linear:
         return errors
 
     def seen(self, b: Floats, people: JointRows) -> Seen:
-        """Returns the normal log likelihood of the number and its gradient; see
-        ``OutcomeModel.seen``."""
+        """Returns the normal log-likelihood of the number (r, cells) and its gradient."""
         e = self._errors(b, people)
         scores = np.concatenate(
             [e[:, :, None] * self.z[people.group] / np.exp(b[-1]), (e**2 - 1)[:, :, None]], axis=2
@@ -267,7 +285,7 @@ class Linear:
         return Seen(-(e**2) / 2 - b[-1] - log(2 * pi) / 2, scores)
 
     def information(self, b: Floats, people: JointRows, weight: Floats) -> Floats:
-        """Returns the sum of weight times -d^2 log f; log sigma is the last coefficient."""
+        """Returns the sum of weight times -d^2 log f, where log sigma is the last coefficient."""
         e, z = self._errors(b, people), self.z[people.group]
         information = self.complete(b, people, weight)
         information[:-1, -1] = np.tensordot(2 * weight * e, z, axes=([0, 1], [0, 1])) / np.exp(
@@ -280,17 +298,18 @@ class Linear:
         return information
 
     def complete(self, b: Floats, people: JointRows, weight: Floats) -> Floats:
-        """Returns the average of ``information`` where errors are normal."""
+        """Returns the expectation of ``information`` for normal errors."""
         z = self.z[people.group]
         information = np.zeros((self.coefficients, self.coefficients))
         weighed = weight[:, :, None] * z
         information[:-1, :-1] = np.tensordot(weighed, z, axes=([0, 1], [0, 1])) / np.exp(2 * b[-1])
+        # E[2 e^2] = 2, and E[e] = 0 leaves no cross terms.
         information[-1, -1] = 2 * float(weight.sum())
         return information
 
 
 class _Point(NamedTuple):
-    """Coefficients ``b`` and shares (groups, cells) with their log-likelihood."""
+    """Coefficients ``b`` and shares (groups, cells), with their log-likelihood ``value``."""
 
     b: Floats
     shares: Floats
@@ -298,8 +317,8 @@ class _Point(NamedTuple):
 
 
 class _Bend(NamedTuple):
-    """Gradients of b and of log shares, with the observed information of both, and the complete
-    one, which is always positive."""
+    """The gradient by b and log shares, the observed information of both, and the complete one,
+    which is always positive definite."""
 
     gradient: Floats
     observed: Floats
@@ -314,12 +333,13 @@ def fit(
     *,
     left_out: bool = False,
 ) -> ModelFit:
-    """Maximises the likelihood; returns the coefficients (c,) with errors from the observed
-    information. For a ``sample``, errors are those of the sandwich, where ``left_out`` takes
-    everybody's score at the estimate without them.
+    """Maximises the likelihood of ``outcome`` over its coefficients, from ``start``, and over the
+    shares of all cells.
 
-    Shares of cells that the reports put at 0 are taken as known. Raises NoEstimate on separation
-    and without convergence.
+    Returns the coefficients (c,) with errors from the observed information. With a ``sample``,
+    errors are those of the sandwich, where ``left_out`` takes each person's score at the estimate
+    without that person (HC3). Shares that are estimated to be 0 are taken as known. Raises
+    NoEstimate on separation and without convergence.
     """
     groups = int(people.group.max()) + 1
     shares = np.full((groups, people.chances.shape[1]), 1 / people.chances.shape[1])
@@ -357,6 +377,8 @@ _ENDLESS = (
 def _climbed(
     outcome: OutcomeModel, people: JointRows, point: _Point, inside: _Inside
 ) -> tuple[_Point, _Inside, _Bend]:
+    """Returns a maximum with these shares inside, the shares that are above 0 there, and the
+    curvature."""
     c = outcome.coefficients
     for _ in range(_MOST_STEPS):
         bend = _bend(outcome, people, point, inside)
@@ -383,8 +405,8 @@ def _climbed(
 
 
 def _step(bend: _Bend) -> Floats:
-    """Newton's where the likelihood bends down and the top is near, else that of the EM gradient,
-    which climbs from anywhere."""
+    """Returns Newton's step where the likelihood is concave and the maximum near; else that of the
+    EM gradient, which goes up from anywhere."""
     if bends_down(bend.observed):
         step = solved(bend.observed, bend.gradient)
         # Far from the top a quadratic fits badly, and its step could lead down.
@@ -423,13 +445,14 @@ def _value(outcome: OutcomeModel, people: JointRows, b: Floats, shares: Floats) 
 
 
 def _whole(log_density: Floats, some: JointRows, shares: Floats) -> tuple[Floats, Floats]:
-    """The likelihood of rows and cells, over exp(top) of each row."""
+    """Returns the likelihood of rows and cells, divided by exp(top) of each row, and top (r,)."""
     top = log_density.max(axis=1)
     return shares[some.group] * some.chances * np.exp(log_density - top[:, None]), top
 
 
 def _pull(outcome: OutcomeModel, people: JointRows, point: _Point) -> Floats:
-    """By how much the likelihood grows with a share, over how much it does on average."""
+    """Returns how much the likelihood grows with a share, relative to its growth on average. Above
+    1, a share of 0 should be larger."""
     pull = np.zeros(point.shares.shape)
     for some in _blocks(people, outcome.coefficients):
         log_density = outcome.seen(point.b, some).log_density
@@ -442,7 +465,8 @@ def _pull(outcome: OutcomeModel, people: JointRows, point: _Point) -> Floats:
 
 
 def _bend(outcome: OutcomeModel, people: JointRows, point: _Point, inside: _Inside) -> _Bend:
-    """Louis's identity: the complete information less the variance of its gradient, given reports.
+    """Returns the gradient and both information matrices at a point, by Louis's identity: the
+    observed information is the complete one less the variance of its gradient, given the reports.
 
     Of the log shares of a group only the differences count; what is added for their sum changes
     nothing else.
@@ -467,6 +491,7 @@ def _bend(outcome: OutcomeModel, people: JointRows, point: _Point, inside: _Insi
         bent -= np.tensordot(weighed, seen.scores, axes=([0, 1], [0, 1]))
         bent += mean.T @ (some.counts[:, None] * mean)
         apart = (seen.scores - mean[:, None, :]) * weight[..., None]
+        # The posterior of a row's cells: what EM fills in for the true answers.
         for group in np.unique(some.group):
             here = some.group == group
             answers[group] += weight[here].sum(axis=0)
@@ -491,6 +516,8 @@ def _bend(outcome: OutcomeModel, people: JointRows, point: _Point, inside: _Insi
     full[:c, :c], full[c:, c:] = complete, whole_shares
     observed[:c, :c], observed[c:, c:] = bent, whole_shares - hidden
     crossed = across.reshape(c, -1)[:, places]
+    # Only what reports leave open ties coefficients and shares, so the complete information has no
+    # such block.
     observed[:c, c:], observed[c:, :c] = -crossed, -crossed.T
     return _Bend(np.concatenate([gradient, counted - n * shares]), observed, full)
 
@@ -503,11 +530,12 @@ def _meat(
     sample: Sample,
     bread: Floats,
 ) -> Floats:
-    """The covariance of the summed gradients of b and log shares, as ``fit.sandwich`` has it.
+    """Returns the covariance of the summed gradients of b and log shares, as ``fit.sandwich``
+    does.
 
-    People of one kind have the same gradient s. Its leverage is that of a report's own information,
-    taken as s s': weight times s' ``bread`` s. Gradients are divided by 1 - leverage, as in HC3;
-    a bread of 0 leaves them.
+    People in one distinct row have the same gradient s. Its leverage is that of a report's own
+    information, taken as s s': weight times s' ``bread`` s. Gradients are divided by 1 - leverage,
+    as in HC3; a bread of 0 leaves them unchanged.
     """
     meat = np.zeros_like(bread)
     totals = np.zeros((len(sample.sizes), len(meat)))
@@ -528,7 +556,7 @@ def _meat(
 def _gradients(
     outcome: OutcomeModel, people: JointRows, point: _Point, inside: _Inside
 ) -> Iterator[tuple[slice, Floats]]:
-    """The gradient of b and log shares of each kind of row, some kinds at a time."""
+    """Yields the gradients by b and log shares of each distinct row, some rows at a time."""
     c, (groups, k), places = outcome.coefficients, point.shares.shape, np.flatnonzero(inside)
     start = 0
     for some in _blocks(people, c + groups):
@@ -554,11 +582,13 @@ def logistic(
     strata: Ints | None = None,
     errors: JointErrors = "observed",
 ) -> ModelFit:
-    """Fits a logistic model of a randomised outcome on randomised ``columns`` and ``group`` (n,).
+    """Fits a logistic model of a randomised outcome on randomised ``columns`` and on the ``group``
+    (n,) of each person.
 
-    ``z`` (groups, cells, c) are the columns of the model at every group and cell. The coefficients
-    are those of answer 1, then of 2, and so on. ``weights`` and ``strata`` (n,) are for "robust"
-    ``errors``. Raises as ``fit``, and BadModel for too many cells.
+    ``z`` (groups, cells, c) are the columns of the model for every group and cell. The
+    coefficients are those of answer 1, then of answer 2, and so on. ``weights`` and ``strata``
+    (n,) need "robust" or "HC3" ``errors``. Raises NoEstimate on separation, without convergence
+    and where fewer than 3 degrees of freedom are left, and BadModel for more than 4,096 cells.
     """
     _check(z)
     group, z = _weighing(group, z, weights)
@@ -585,12 +615,15 @@ def linear(
     strata: Ints | None = None,
     errors: JointErrors = "observed",
 ) -> ModelFit:
-    """Fits a linear model with normal errors of a number on randomised ``columns``; as
-    ``logistic``.
+    """Fits a linear model with normal errors of a number (n,) on randomised ``columns`` and on the
+    ``group`` (n,) of each person.
 
-    Raises BadModel where the outcome is the same in every row, too.
+    The other parameters are as in ``logistic``. Raises BadModel where the outcome is the same in
+    every row, there is no constant column, or there are more than 4,096 cells, and NoEstimate as
+    ``logistic``.
     """
     _check(z)
+    # A unit of the outcome's own: the steps of log sigma start at 0.
     middle, size = outcome.mean(), outcome.std()
     if not size:
         raise BadModel("the outcome is the same in every row")
@@ -622,7 +655,7 @@ def _sampled(
     strata: Ints | None,
     group: Ints,
 ) -> tuple[ModelFit, float | None]:
-    """The fit with these errors, and the degrees of freedom of a t for HC3."""
+    """Returns the fit with these errors, and for HC3 the degrees of freedom of a t, else None."""
     if errors != "HC3":
         return fit(model, rows, start, sample if errors == "robust" else None), None
     w = np.ones(len(group)) if weights is None else weights
@@ -631,7 +664,8 @@ def _sampled(
 
 
 def _weighing(group: Ints, z: Floats, weights: Floats | None) -> tuple[Ints, Floats]:
-    """The groups that somebody with a weight is in, numbered anew; others have no share to find."""
+    """Returns the groups that have somebody with a weight, numbered again, and their z. Others
+    have no shares to estimate."""
     if weights is None:
         return group, z
     strata_of_rows = np.zeros(len(group), np.int64)
@@ -640,7 +674,7 @@ def _weighing(group: Ints, z: Floats, weights: Floats | None) -> tuple[Ints, Flo
 
 
 def _constant(z: Floats, back: Floats) -> Floats:
-    """The coefficients of the constant 1 in the columns of the model."""
+    """Returns the coefficients whose column is the constant 1. Raises BadModel without any."""
     solution, *_ = np.linalg.lstsq(z, np.ones(len(z)), rcond=None)
     if np.abs(z @ solution - 1).max() > 1e-9:
         raise BadModel("a linear model needs a constant column: write the formula without 0 or -1")

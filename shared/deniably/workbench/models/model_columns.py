@@ -1,4 +1,4 @@
-"""Columns of a frame, whole and checked, for formulas."""
+"""Reads columns of data frames, whole and checked, for formulas."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 def read_columns(frame: object, names: Iterable[str]) -> pd.DataFrame:
-    """Returns these columns of a pandas or polars frame, of any that narwhals knows, or of a
-    mapping.
+    """Returns these columns of a pandas or polars frame, of any other that narwhals knows, or of a
+    mapping of names to columns, as a pandas frame.
 
     Raises BadModel for an unknown column, columns of unequal length, no row, and values that are
-    missing or not finite, by their row.
+    missing or not finite; the message names their row.
     """
     import pandas as pd
 
@@ -43,7 +43,8 @@ def read_columns(frame: object, names: Iterable[str]) -> pd.DataFrame:
 
 
 def names_of(frame: object) -> list[str]:
-    """Returns the columns of a frame. Raises BadModel for what is none."""
+    """Returns the names of the columns of a frame. Raises BadModel where ``frame`` is neither a
+    data frame nor a mapping."""
     if isinstance(frame, Mapping):
         return [str(name) for name in cast(Mapping[object, object], frame)]
     return list(_narwhal(frame).columns)
@@ -91,7 +92,8 @@ def _narwhal(frame: object) -> Any:
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """Returns what an error says after an unknown name: the nearest known one, or all."""
+    """Returns the end of an error's sentence about an unknown name: the nearest known one, or all
+    known ones."""
     known = list(names)
     near = get_close_matches(name, known, n=1)
     if near:
@@ -111,7 +113,7 @@ def _check_whole(name: str, column: pd.Series[Any]) -> None:
 
 
 def numbers(name: str, column: object) -> Floats:
-    """Converts a column to finite numbers, shape (n,). Raises BadModel for others."""
+    """Converts a column to finite numbers, shape (n,). Raises BadModel where a value is none."""
     try:
         values = np.asarray(column, np.float64)
     except (TypeError, ValueError):
@@ -122,8 +124,8 @@ def numbers(name: str, column: object) -> Floats:
 
 
 def weights_of(name: str, column: object) -> Floats:
-    """Returns a column of weights, shape (n,). Raises BadModel for one below 0, and if all are
-    0."""
+    """Returns a column of weights, shape (n,). Raises BadModel where a weight is negative or no
+    number, and if all are 0."""
     weights = numbers(name, column)
     if (weights < 0).any():
         raise BadModel(f"{name}: row {int(np.argmax(weights < 0)) + 1} has a negative weight")
@@ -133,7 +135,7 @@ def weights_of(name: str, column: object) -> Floats:
 
 
 def groups_of(column: Any) -> Ints:
-    """Numbers the different values of a column, from 0."""
+    """Returns a number from 0 for each value of a column, (n,); equal values have equal numbers."""
     import pandas as pd
 
     codes, _ = pd.factorize(pd.Series(column))

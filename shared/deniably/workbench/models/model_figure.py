@@ -1,4 +1,5 @@
-"""The figure of a fitted regression for a paper: coefficients with intervals, and their table."""
+"""Draws the figure of a fitted regression for a paper: coefficients with intervals, and their
+table."""
 
 from __future__ import annotations
 
@@ -18,8 +19,8 @@ from deniably.results.narrative import level_text
 from deniably.workbench.models.coefficients import Coefficient, CoefficientTable
 
 CONSTANT = "Intercept"
-_LEVEL = re.compile(r"(?:C\()?(\w+)\)?\[(?:T\.)?([^\]]*)\]")
-_HYPHEN = re.compile(r"(?<!\w)-(?=\d)")
+_LEVEL = re.compile(r"(?:C\()?(\w+)\)?\[(?:T\.)?([^\]]*)\]")  # such as C(site)[T.south]
+_HYPHEN = re.compile(r"(?<!\w)-(?=\d)")  # before a digit: a minus sign
 _LOGITS = ("logistic", "multinomial")
 _KINDS = {
     "logistic": "Logistic regression",
@@ -30,8 +31,8 @@ _KINDS = {
 
 
 def model_paper(model: CoefficientTable) -> Paper:
-    """Returns the figure of a model, with a picture and a table for each answer that it is
-    about."""
+    """Returns the figure of a model, with a picture and a table for each answer that has
+    coefficients."""
     blocks = [
         (answer, list(some))
         for answer, some in groupby(model.coefficients, key=lambda coefficient: coefficient.answer)
@@ -67,7 +68,8 @@ def model_paper(model: CoefficientTable) -> Paper:
 
 
 def _outcome(model: CoefficientTable) -> str:
-    """What a logistic model is about: the second of two answers."""
+    """Returns what a logistic model is about: the outcome, and the second of two answers unless it
+    is 1."""
     if model.model == "logistic" and model.answers and model.answers[-1] not in ("1", "True"):
         return f"{model.outcome} “{model.answers[-1]}”"
     return model.outcome
@@ -97,7 +99,7 @@ def _constant(some: Sequence[Coefficient], slopes: Sequence[Coefficient]) -> lis
 
 
 def _row(coefficient: Coefficient, confidence: float) -> Row:
-    """A coefficient with its narrower intervals."""
+    """Returns the drawn row of a coefficient with its narrower intervals."""
     interval = (coefficient.low, coefficient.high)
     places = rounding.places(interval) + 1
     bare = (
@@ -129,13 +131,14 @@ def _line(coefficient: Coefficient, *, odds: bool) -> list[str]:
 
 
 def _odds_ratio(logit: float) -> str:
-    """e to the coefficient, with three digits as far as they are decimals."""
+    """Returns e to the power of a coefficient, with three significant digits as far as they are
+    decimals."""
     ratio = exp(logit)
     return rounding.number(ratio, max(0, 2 - floor(log10(ratio))))
 
 
 def called(term: str) -> str:
-    """Returns a column of a model in words.
+    """Returns the name of a model's column in words.
 
     >>> called("C(site)[T.south]"), called("age"), called("C(site)[T.south]:age")
     ('site: south', 'age', 'site: south × age')

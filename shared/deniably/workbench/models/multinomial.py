@@ -1,4 +1,5 @@
-"""Multinomial logistic regression of a randomised choice on columns that are not randomised."""
+"""Fits multinomial logistic regressions of a randomised choice on columns that are not
+randomised."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ from deniably.workbench.models.repeated_rows import alike
 
 _MOST_COEFFICIENTS = 1000
 _Weight = Callable[[int, int], Floats]
-"""(answer, answer) -> what each row adds to their block of the information, (n,)."""
+"""A function of two answers: what each row (n,) adds to their block of the information."""
 
 
 def multinomial(
@@ -44,8 +45,12 @@ def multinomial(
     ``codes`` (n,) number the reports, ``chances`` (reports, k) = P(report | answer), ``x`` (n, c).
     The likelihood of a report is its sum over the answers (van den Hout, van der Heijden and
     Gilchrist 2007, Comput. Stat. Data Anal. 51:6060). A report of several choices counts as a
-    whole. The coefficients are those of answer 1, then of 2, and so on, ((k - 1) c,). ``errors``
-    and what is raised as in ``binary.logit``; "expected" needs all possible reports (``complete``).
+    whole. The coefficients are those of answer 1, then of answer 2, and so on, ((k - 1) c,).
+    ``weights``, ``strata`` and ``errors`` are as in ``binary.logit``; "expected" errors need all
+    possible reports in ``chances`` (``complete``).
+
+    Raises BadModel for more than 1,000 coefficients, and NoEstimate on separation, without
+    convergence, and for "HC3" where fewer than 3 degrees of freedom are left.
     """
     c, k = x.shape[1], chances.shape[1]
     if (k - 1) * c > _MOST_COEFFICIENTS:
@@ -67,6 +72,7 @@ def multinomial(
         chance = np.maximum(both.sum(axis=1), 1e-300)
         return share, both / chance[:, None], chance
 
+    # The derivative of a report's log-likelihood by logit a is P(a | report) - P(a).
     def scores(share: Floats, posterior: Floats) -> Floats:
         apart = (w[:, None] * (posterior - share))[:, 1:]
         return (apart[:, :, None] * z[:, None, :]).reshape(n, -1)
@@ -114,7 +120,7 @@ def multinomial(
 
 
 def _expected(share: Floats, chances: Floats) -> _Weight:
-    """The expected information of a report of any of the ``chances`` (reports, k)."""
+    """Returns the expected information of a report, over all ``chances`` (reports, k) of one."""
     seen = 1 / np.maximum(share @ chances.T, 1e-300)
 
     def weight(a: int, b: int) -> Floats:
@@ -125,10 +131,11 @@ def _expected(share: Floats, chances: Floats) -> _Weight:
 
 
 def _left_out(apart: Floats, weight: _Weight, w: Floats, z: Floats, covariance: Floats) -> Floats:
-    """Everybody's score at the estimate without them: (I - I_i C)^-1 s_i, HC3 for several logits.
+    """Returns each person's score at the estimate without that person: (I - I_i C)^-1 s_i, HC3 for
+    several logits.
 
-    The information of a person is D (x) z z' and the score g (x) z, with g ``apart`` (n, k - 1); so
-    it is (I - D Q)^-1 g (x) z with Q_ab = z' C_ab z.
+    The information of a person is D (x) z z' and the score g (x) z, with g ``apart`` (n, k - 1);
+    so the result is (I - D Q)^-1 g (x) z with Q_ab = z' C_ab z.
     """
     (n, c), logits = z.shape, len(covariance) // z.shape[1]
     blocks = covariance.reshape(logits, c, logits, c)
@@ -145,7 +152,7 @@ def _left_out(apart: Floats, weight: _Weight, w: Floats, z: Floats, covariance: 
 
 
 def _bend(share: Floats, posterior: Floats) -> _Weight:
-    """The observed information: Cov(answer) - Cov(answer | report)."""
+    """Returns the observed information of a report: Cov(answer) - Cov(answer | report)."""
 
     def weight(a: int, b: int) -> Floats:
         products: Floats = posterior[:, a] * posterior[:, b] - share[:, a] * share[:, b]

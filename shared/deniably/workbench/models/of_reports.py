@@ -1,4 +1,5 @@
-"""The columns of models from a set of a survey's reports: what each report says of each answer."""
+"""Makes the columns of models from a survey's reports: how likely each report is for each
+answer."""
 
 from __future__ import annotations
 
@@ -42,9 +43,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 AskedMask = np.typing.NDArray[np.bool_]
+"""Marks (n,) the reports of people who were asked."""
 _MOST_BITS = 1 << 27
 _SMALLEST = -600.0
-"""The logarithm of a probability that is well within floats."""
+"""The logarithm of a probability that is still well within the range of floats."""
 
 
 def regress_reports(
@@ -61,13 +63,17 @@ def regress_reports(
 ) -> Regression:
     """Fits a regression to the reports of a survey: ``"stolen ~ often + score(happy)"``.
 
-    Questions stand under their names. One with a single choice is a category, a scale also a number
-    as ``score(happy)``; of several choices each option is a yes or no under ``often__cash``.
-    Strata stand under their keys, as do ``public``: other columns of what is not randomised, in the
-    order of the rows. ``strata`` are keys, or names of such columns: the errors of a weighted model
-    are then those within strata. Rows of people who were not asked all questions of the formula are
-    left out. Otherwise as ``deniably.regress``. Raises BadModel for a question that cannot stand in
-    a model, and for strata that were left out.
+    Questions are named in the formula. One with a single choice is a category; a scale is also a
+    number, as ``score(happy)``; of a question with several choices each option is a yes or no, as
+    ``often__cash``. Stratum keys are named, too, and ``public`` columns: any others that are not
+    randomised, in the order of the rows. ``strata`` are keys, or names of public columns: the
+    errors of a weighted model are then those within strata. Rows of people who were not asked all
+    questions of the formula are left out. ``weights``, ``link``, ``law``, ``se`` and
+    ``confidence`` are as in ``deniably.regress``.
+
+    Raises BadModel for a question that cannot be in a model, where nobody was asked all questions
+    and where strata were left out, and NoEstimate where the reports do not determine the
+    coefficients.
     """
     parsed_formula = parsed(formula)
     known_columns = {**reports.strata, **(public or {})}
@@ -102,11 +108,13 @@ def regress_reports(
 
 
 Figures = Callable[[Weighing], list[WeightedFigure]]
-"""The figures of the people who were asked, with their weights."""
+"""A function that returns the weighted figures of the people who were asked, given their
+weights."""
 
 
 def figures_of(reports: ReportRows, name: str) -> tuple[Figures, AskedMask]:
-    """Returns a function that scores the figures of a question, and a mask of who was asked."""
+    """Returns a function that scores the figures of the question or option ``name``, and a mask
+    (n,) of who was asked. Raises BadModel for another name, and where no scores are known."""
     for question in reports.survey.questions:
         figures = groups(question)
         shares = any(isinstance(group, Shares) for group in figures)
@@ -124,7 +132,8 @@ def figures_of(reports: ReportRows, name: str) -> tuple[Figures, AskedMask]:
 
 
 def _mean_name(question: Question, group: SingleMean) -> str:
-    """The name of what has a mean alone; of several numbers that of the column of one."""
+    """Returns the name of a question that only has a mean; for one of several numbers, that of its
+    column."""
     return f"{question.name}__{group.part.name}" if group.part else question.name
 
 
@@ -139,7 +148,8 @@ def _figures_of_mean(reports: ReportRows, scored: Scored) -> tuple[Figures, Aske
 
 
 def _support_scores(reports: ReportRows, name: str, there: AskedMask) -> Floats | None:
-    """The unbiased score of each choice where a report names several, or padding; else None."""
+    """Returns the unbiased scores (n, k) of the choices if a report names several or padding; else
+    None."""
     question = next((each for each in reports.survey.questions if each.name == name), None)
     law = question.report_mechanism.law if question is not None else None
     if not isinstance(law, Supporting) or (law.size == 1 and not law.blanks) or law.both:
@@ -157,8 +167,11 @@ def _support_scores(reports: ReportRows, name: str, there: AskedMask) -> Floats 
 
 def randomised(reports: ReportRows, name: str) -> tuple[Randomised, AskedMask]:
     """Returns the randomised column of a question, or of an option of a question with several
-    choices, and a mask of who was asked. Raises BadModel for another name, and for numbers, vectors
-    and products."""
+    choices, and a mask (n,) of who was asked.
+
+    Raises BadModel for another name, and for questions that cannot be in a model: numbers, several
+    numbers and products.
+    """
     for question in reports.survey.questions:
         if question.name == name:
             return _of_question(reports, question)
@@ -198,6 +211,7 @@ def _of_question(reports: ReportRows, question: Question) -> tuple[Randomised, A
         if unbiased is not None:
             unbiased = unbiased[:, ::-1]
         elif len(chances) == 2:
+            # Reports are turned round, too, so that 1 is yes in both.
             codes, chances = 1 - codes, chances[::-1]
     randomised = Randomised(
         question.name, codes, np.array(chances), tuple(choices), values, unbiased
@@ -206,7 +220,8 @@ def _of_question(reports: ReportRows, question: Question) -> tuple[Randomised, A
 
 
 def _whole(question: OfChoices, law: Supporting, cells: Any) -> tuple[Ints, Floats, Floats]:
-    """Every different report as a whole: how likely it is for each answer, and its unbiased scores.
+    """Returns the code of each report as a whole, how likely each code is for each answer, and its
+    unbiased scores.
 
     A report that names nothing, or everything, is one like others: unary encoding sends such.
     """
@@ -224,10 +239,10 @@ def _whole(question: OfChoices, law: Supporting, cells: Any) -> tuple[Ints, Floa
 
 
 def _chances(law: Supporting, kinds: AskedMask) -> Floats:
-    """P(report | answer) of reports that name these choices, shape (reports, k).
+    """Returns P(report | answer) of reports that name these choices, shape (reports, k).
 
-    Of very many coins the probability is beyond floats: then all but the answer's own coin is left
-    out, which is the same for every answer.
+    For very many coins the probability is below the smallest float: then all but the answer's own
+    coin is left out, a factor that is the same for every answer.
     """
     if isinstance(law.joint, CoinEach):
         p, q = float(law.p), float(law.q)
@@ -236,6 +251,7 @@ def _chances(law: Supporting, kinds: AskedMask) -> Floats:
         others = kinds.sum(axis=1) * log(q) + (~kinds).sum(axis=1) * log1p(-q)
         chances: Floats = own * np.exp(others if others.min() > _SMALLEST else 0 * others)[:, None]
         return chances
+    # Subset selection: every set with the answer has the weight ``own``, every other ``other``.
     if isinstance(law.joint, TwoLevel) and law.joint.held == 1:
         weights: Floats = np.where(kinds, float(law.joint.own), float(law.joint.other))
         return weights / law.joint.total
@@ -264,5 +280,5 @@ def _rows(public: Mapping[str, Sequence[object]], used: Sequence[str], n: int) -
 
 
 def some_of(reported: Randomised, there: AskedMask) -> Randomised:
-    """Returns the reports of some people."""
+    """Returns a randomised column with the reports of those people whom ``there`` marks."""
     return replace(reported, codes=reported.codes[there])

@@ -1,10 +1,11 @@
-"""Raking: weights of rows that meet known shares of public columns.
+"""Rakes: computes weights of rows so that weighted shares of public columns are known ones.
 
-Of all weights that meet the margins, raked ones are nearest to equal ones: they minimise the sum of
-w log w - w + 1. Each is the exponential of a sum of one number per value of a column (Deville and
-Sarndal 1992, J. Am. Stat. Assoc. 87:376, case 2). Weighting to one margin after the other ends at
-the same weights (Deming and Stephan 1940, Ann. Math. Stat. 11:427), but may need many thousands of
-rounds where a combination of values is rare. Newton's method on the convex dual needs about ten.
+Of all weights that meet the margins, raked ones are nearest to equal ones: they minimise the sum
+of w log w - w + 1. Each is the exponential of a sum of one number per value of a column (Deville
+and Sarndal 1992, J. Am. Stat. Assoc. 87:376, case 2). Weighting to one margin after the other
+converges to the same weights (Deming and Stephan 1940, Ann. Math. Stat. 11:427), but may need many
+thousands of rounds where a combination of values is rare. Newton's method on the convex dual needs
+about ten.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _CLOSE = 1e-10
-"""By what part of a known share the weighted share may miss it."""
+"""The largest relative error of a weighted share."""
 _MOST_STEPS = 200
 _FARTHEST = 100.0
-"""Logarithms of weights beyond this have no finite end."""
-_RIDGE = 1e-13
-_SURELY = 1000.0
+"""A logarithm of a weight beyond this means that the weights diverge."""
+_RIDGE = 1e-13  # relative to the trace, only against singularity
+_SURELY = 1000.0  # times the error of the margins: such a share is not 0 by rounding
 _SMALLEST = 1e-9
 """A least weight that a linear programme cannot tell from 0."""
 _MOST_SECONDS = 60.0
@@ -38,7 +39,8 @@ _UNEVEN, _FEW = 1000.0, 0.1
 
 
 def rake(frame: object, margins: Mapping[str, Mapping[Any, float]]) -> Floats:
-    """Returns weights of the rows, with mean 1, whose weighted shares are the known ``margins``.
+    """Returns weights of the rows, (n,) with mean 1, whose weighted shares are the known
+    ``margins``.
 
     ``margins`` has for each public column the known share of each of its values, such as
     ``{"region": {"north": 0.4, "south": 0.6}}``. All margins are met to 1 part in 10^10, by the
@@ -46,11 +48,11 @@ def rake(frame: object, margins: Mapping[str, Mapping[Any, float]]) -> Floats:
     method as in Deville and Sarndal 1992, J. Am. Stat. Assoc. 87:376). Never rake to a randomised
     column: its reports are not its answers.
 
-    Raises BadModel for shares that do not sum to 1 or are not positive, and values of a column that
-    have no share or no row. Raises NoEstimate where no weights meet all margins, or only some that
-    give a combination of values no weight; a linear programme decides that. Warns (UserWarning)
-    where the largest weight is more than 1,000 times the smallest, or the weights leave fewer
-    effective people (Kish) than a tenth of the rows.
+    Raises BadModel for shares that do not sum to 1 or are not positive, and for values of a column
+    that have no share or no row. Raises NoEstimate where no weights meet all margins, or only
+    weights of 0 for a combination of values; a linear programme decides that. Warns (UserWarning)
+    where the largest weight is more than 1,000 times the smallest, or Kish's effective sample size
+    is below a tenth of the rows.
 
     >>> rake({"sex": ["f", "f", "f", "m"]}, {"sex": {"f": 0.5, "m": 0.5}}).round(3).tolist()
     [0.667, 0.667, 0.667, 2.0]
@@ -67,10 +69,12 @@ def rake(frame: object, margins: Mapping[str, Mapping[Any, float]]) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class _Kinds:
-    """The different combinations of values: their ``parts`` of all rows, and the kind ``of_row``.
+    """The distinct combinations of values: their ``parts`` of all rows, and the number of each
+    row's, ``of_row``.
 
-    ``values`` (kinds, margins) are the numbers of the values of each kind; ``wanted`` are the known
-    shares of all values, one margin after the other, which starts at ``starts``.
+    ``values`` (kinds, margins) are the numbers of the values in each combination. ``wanted`` are
+    the known shares of all values, one margin after the other, each of which begins at its number
+    in ``starts``.
     """
 
     parts: Floats
@@ -81,7 +85,8 @@ class _Kinds:
 
     @property
     def indicators(self) -> Any:
-        """Which values each kind has: a sparse matrix (kinds, all values) of 0 and 1."""
+        """Returns which values each combination has: a sparse matrix (kinds, all values) of 0 and
+        1."""
         from scipy import sparse
 
         matrix: Any = sparse.csr_array
@@ -92,7 +97,7 @@ class _Kinds:
         return matrix((ones, (rows, columns)), shape=(count, len(self.wanted)))
 
     def named(self, kind: int, margins: Mapping[str, Mapping[Any, float]]) -> str:
-        """A kind in words, such as "site north and sex f"."""
+        """Returns a combination in words, such as "site north and sex f"."""
         return " and ".join(
             f"{name} {list(shares)[number]}"
             for (name, shares), number in zip(
@@ -144,7 +149,8 @@ def _margin(name: str, column: pd.Series[Any], shares: Mapping[Any, float]) -> t
 
 
 def _raked(kinds: _Kinds, margins: Mapping[str, Mapping[Any, float]]) -> Floats:
-    """The weight of each kind. Raises NoEstimate where there are none above 0."""
+    """Returns the weight of each combination. Raises NoEstimate where no weights above 0 meet the
+    margins."""
     weights, missed = _by_newton(kinds)
     shares = weights * kinds.parts
     # Where only weights of 0 meet the margins, these are missed by as much as they are above 0.
@@ -176,10 +182,10 @@ def _raked(kinds: _Kinds, margins: Mapping[str, Mapping[Any, float]]) -> Floats:
 
 
 def _by_newton(kinds: _Kinds) -> tuple[Floats, float]:
-    """The weights with the least miss, and by what part of a known share they miss it.
+    """Returns the weights with the smallest relative error of a known share, and that error.
 
-    Minimises sum parts exp(x'a) - wanted'a, whose gradient is what the margins miss. In units of
-    the square roots of the known shares, so that rare values are as steep as others.
+    Minimises sum parts exp(x'a) - wanted'a, whose gradient is the error of the margins, in units
+    of the square roots of the known shares, so that rare values are as steep as others.
     """
     x, parts, wanted = kinds.indicators, kinds.parts, kinds.wanted
     unit = 1 / np.sqrt(wanted)
@@ -217,7 +223,8 @@ def _by_newton(kinds: _Kinds) -> tuple[Floats, float]:
 
 
 def _solved(curve: Floats, off: Floats) -> Floats:
-    """curve^-1 off; a little is added to the diagonal, as all margins have the same sum."""
+    """Returns curve^-1 off. A little is added to the diagonal, as margins that all sum to 1 make
+    the matrix singular."""
     from scipy import linalg
 
     factor: Any = linalg.cho_factor  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]
@@ -232,9 +239,10 @@ def _solved(curve: Floats, off: Floats) -> Floats:
 
 
 def _largest_least_weight(kinds: _Kinds) -> float | None:
-    """The largest least weight of any weights that meet the margins; None where none do.
+    """Returns the largest smallest weight of any weights that meet the margins; None where no
+    weights do.
 
-    By linear programming (HiGHS). Infinite where that takes too long to know.
+    Computed by linear programming (HiGHS). Infinite where that does not end in time.
     """
     from scipy import optimize, sparse
 
@@ -253,6 +261,7 @@ def _largest_least_weight(kinds: _Kinds) -> float | None:
     )
     if solved.status == 2:
         return None
+    # Status 2 of linprog: infeasible.
     return float(solved.x[-1]) if solved.success else np.inf
 
 

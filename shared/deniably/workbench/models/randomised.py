@@ -1,4 +1,4 @@
-"""A randomised column: its reports, and how likely each of them is for every true answer."""
+"""Defines randomised columns: reports, and how likely each of them is for every true answer."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from deniably.core.errors import BadModel
 from deniably.workbench.models.fit import Ints
 
 Probability = Fraction | float | str
-"""A number from 0 to 1, or a text like "3/4"."""
+"""A number from 0 to 1, or a text such as "3/4"."""
 Pair = tuple[Probability, Probability]
 _EXACT = 1e-6
-"""By how much rounding may keep a channel's inverse from being one."""
+"""The largest error of a channel's inverse that rounding explains."""
 
 
 @dataclass(frozen=True)
 class Design:
-    """How a column was randomised: ``channel[a][r]`` = P(report r | true answer a).
+    """The way in which a column was randomised: ``channel[a][r]`` = P(report r | true answer a).
 
     Reports are the numbers 0, 1, ... of the columns of ``channel``; every row sums to 1.
-    ``choices`` name the true answers, by default 0, 1, ...; ``values`` are their scores for
-    ``score()`` in a formula, by default the choices if they are numbers, else 0, 1, .... Raises
-    BadModel unless ``channel`` has probabilities, and where its reports say nothing about the
-    answers.
+    ``choices`` name the true answers, by default 0, 1, .... ``values`` are their scores for
+    ``score()`` in a formula: by default the choices if they are numbers, else 0, 1, .... Raises
+    BadModel unless ``channel`` consists of probabilities, and where its rows are linearly
+    dependent, as reports then cannot tell the answers apart.
     """
 
     channel: Sequence[Sequence[Probability]]
@@ -59,7 +59,7 @@ class Design:
     def pair(cls, p: Probability, q: Probability) -> Design:
         """Returns the design of a column of 0 and 1 with p = P(1 | yes) and q = P(1 | no).
 
-        Raises BadModel where p and q are equal, or no probabilities.
+        Raises BadModel where p and q are equal, or are no probabilities.
 
         >>> Design.pair("3/4", "1/4").chances().tolist()
         [[0.75, 0.25], [0.25, 0.75]]
@@ -79,8 +79,8 @@ class Design:
         choices: Sequence[str | int] | None = None,
         values: Sequence[float] | None = None,
     ) -> Design:
-        """Returns the design of one of ``k`` answers, reported truly with ``own`` and else as any
-        other, equally likely.
+        """Returns the design of k-ary randomised response: one of ``k`` answers, reported truly
+        with probability ``own`` and otherwise as any other, with equal probabilities.
 
         >>> Design.k_ary(5, "3/5").chances()[0].tolist()
         [0.6, 0.1, 0.1, 0.1, 0.1]
@@ -91,8 +91,9 @@ class Design:
         return cls(rows, choices, values)
 
     def chances(self) -> Floats:
-        """Returns the channel by report, shape (reports, true answers). Raises BadModel if it is
-        none."""
+        """Returns the channel with a row per report, shape (reports, true answers). Raises
+        BadModel where the channel has other values than probabilities, or rows of unequal
+        length."""
         try:
             rows = [[_probability(probability) for probability in row] for row in self.channel]
             return np.array(rows, dtype=np.float64).T.copy()
@@ -102,11 +103,13 @@ class Design:
             raise BadModel(f"this is no channel: {error}") from None
 
     def of(self, name: str, reports: npt.ArrayLike) -> Randomised:
-        """Returns the reports of a column. Raises BadModel for others than the design has."""
+        """Returns the column ``name`` with these ``reports`` (n,). Raises BadModel where one is
+        not a report of this design."""
         chances = self.chances()
         try:
             numbers = np.asarray(reports, np.float64)
         except (TypeError, ValueError):
+            # -1 is no report, so that the first row is named below.
             numbers = np.full(len(np.asarray(reports, object)), -1.0)
         known = np.isin(numbers, np.arange(len(chances)))
         if not known.all():
@@ -137,13 +140,15 @@ def _probability(probability: Probability) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Randomised:
-    """Reports of one question, and what they say.
+    """A randomised column: the reports to one question, and how likely each is for every true
+    answer.
 
     ``codes`` (n,) number the reports, ``chances`` (reports, k) = P(report | true answer),
-    ``choices`` are the k true answers and ``values`` (k,) their scores. ``chances`` may hold the
-    reports that were sent alone, as for reports of several choices: see ``complete``. Such a column
-    has ``unbiased`` (reports, k), of which E[unbiased[report, a]] is 1 for the answer a and else 0;
-    of others it follows from the channel.
+    ``choices`` are the k true answers and ``values`` (k,) their scores, nan for an answer off the
+    scale. For reports of several choices ``chances`` has only the reports that were sent; see
+    ``complete``. Such a column has ``unbiased`` scores (reports, k), for which E[unbiased[report,
+    a]] is 1 if a is the true answer and else 0; None for others, whose scores follow from the
+    channel.
     """
 
     name: str
@@ -155,21 +160,26 @@ class Randomised:
 
     @property
     def k(self) -> int:
-        """How many true answers there are."""
+        """Returns the number of true answers."""
         return len(self.choices)
 
     @property
     def complete(self) -> bool:
-        """Whether ``chances`` has every possible report."""
+        """Returns whether ``chances`` has every possible report."""
         return bool(abs(self.chances.sum(axis=0) - 1).max() < 1e-9)
 
     @cached_property
     def scores(self) -> Floats:
-        """The unbiased scores of every answer, shape (reports, k): E[scores[report, a]] is 1 for
-        the answer a, else 0. Where there are more reports than answers they have the least variance
-        for evenly spread answers. Raises BadModel without any."""
+        """Returns the unbiased scores of every answer, shape (reports, k): E[scores[report, a]] is
+        1 if a is the true answer, else 0.
+
+        If there are more reports than answers, these scores have the least variance for evenly
+        distributed answers. Raises BadModel where no unbiased scores exist.
+        """
         if self.unbiased is not None:
             return self.unbiased
+        # A generalised inverse of the channel, weighted by how often each report comes if all
+        # answers are equally frequent.
         often = self.chances.sum(axis=1, keepdims=True)
         scaled = np.divide(self.chances, often, out=np.zeros_like(self.chances), where=often > 0)
         scores: Floats = np.zeros_like(scaled)
@@ -181,15 +191,15 @@ class Randomised:
 
     @property
     def is_pair(self) -> bool:
-        """Whether it is a column of 0 and 1 about no and yes."""
+        """Returns whether this is a column of 0 and 1 about no and yes."""
         return self.chances.shape == (2, 2) and self.complete
 
     @property
     def p(self) -> float:
-        """P(1 | yes), of a pair."""
+        """Returns P(1 | yes) of a column of 0 and 1."""
         return float(self.chances[1, 1])
 
     @property
     def q(self) -> float:
-        """P(1 | no), of a pair."""
+        """Returns P(1 | no) of a column of 0 and 1."""
         return float(self.chances[1, 0])

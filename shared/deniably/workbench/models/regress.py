@@ -1,4 +1,4 @@
-"""Regression on randomised answers by a formula: its table and what it says of itself."""
+"""Fits a regression on randomised answers by a formula, and makes its table and notes."""
 
 from __future__ import annotations
 
@@ -112,8 +112,9 @@ def fitted(
 ) -> Regression:
     """Fits a model to ``reports`` of the randomised columns and a ``table`` of the others.
 
-    The rows of both are the same people. Options are those of ``regress``. Raises BadModel and
-    NoEstimate as it does.
+    The rows of both are the same people. The other parameters are those of ``regress``. Raises
+    BadModel where no column of the formula is randomised, or an option or column does not fit, and
+    NoEstimate where the reports do not determine the coefficients.
     """
     _check_options(link, law, se, confidence)
     outcome = reports.get(formula.outcome)
@@ -132,7 +133,8 @@ def fitted(
 
 
 def _public(table: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
-    """The table with the categories that its public columns have. Raises BadModel."""
+    """Returns the table with only the categories that occur. Raises BadModel for a column that is
+    the same in every row or cannot be used."""
     public = table.copy()
     for name in names:
         try:
@@ -142,6 +144,7 @@ def _public(table: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
         if not several:
             raise BadModel(f"{name} is the same in every row: leave it out")
         if hasattr(table[name], "cat"):
+            # A category that nobody has would become a column of 0, and the fit singular.
             public[name] = table[name].cat.remove_unused_categories()
     return public
 
@@ -215,7 +218,7 @@ def _check_options(link: str, law: str | None, se: str | None, confidence: float
 
 
 def design_of(design: Pair | Design) -> Design:
-    """Returns a design as it is, or the one of a pair (p, q). Raises BadModel for anything else."""
+    """Returns a design unchanged, or that of a pair (p, q). Raises BadModel for anything else."""
     if isinstance(design, Design):
         return design
     try:

@@ -1,4 +1,4 @@
-"""Rows of a regression that are alike, which an estimator takes once, with their number."""
+"""Finds equal rows of a regression, which an estimator then computes once, with their number."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ import numpy as np
 from deniably.core.binomial import Floats
 from deniably.workbench.models.fit import Ints
 
-_TRIED = 2_000
+_TRIED = 2_000  # the first rows, which tell whether grouping pays
 _FEW = 0.5
 
 
 class Alike(NamedTuple):
-    """The first row of each kind, and how many rows are of that kind; both (kinds,)."""
+    """The first row of each distinct row, and how many rows are equal to it; both (distinct
+    rows,)."""
 
     first: Ints
     times: Floats
 
 
 def alike(*columns: Floats, apart: bool = False) -> Alike:
-    """Groups equal rows of these columns, each (n,) or a number that all rows share.
+    """Groups equal rows of these columns, each of which is (n,) or a number that all rows share.
 
-    With ``apart``, and where most rows differ, as the first 2,000 show, each row is a kind of its
-    own.
+    With ``apart`` nothing is grouped, and neither where most of the first 2,000 rows differ: each
+    row is then distinct.
     """
     varying = [column for column in columns if column.ndim]
     n = len(varying[0])
@@ -38,12 +39,13 @@ def alike(*columns: Floats, apart: bool = False) -> Alike:
 
 
 def _kinds(columns: list[Floats]) -> Ints:
-    """The number of each row's kind, in order of appearance."""
+    """Returns the number of each row's distinct row, in order of appearance."""
     from pandas import factorize
 
     kinds = np.zeros(len(columns[0]), np.int64)
     for column in columns:
         values, distinct = factorize(column)
         if len(distinct) > 1:
+            # Numbered again after each column: the product of many would overflow.
             kinds = factorize(kinds * len(distinct) + values)[0]
     return cast(Ints, kinds)

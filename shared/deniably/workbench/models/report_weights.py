@@ -1,4 +1,4 @@
-"""The weights of a report set, and the strata that errors are taken within."""
+"""Checks the weights of a report set, and numbers the strata that errors are taken within."""
 
 from __future__ import annotations
 
@@ -17,21 +17,23 @@ from deniably.workbench.report_columns import note
 from deniably.workbench.report_rows import ReportRows
 
 StratumWeights = Mapping[str, float] | Mapping[tuple[str, ...], float]
-"""A weight for everybody of a stratum, by its value; with several keys by the tuple of its values,
-the keys in alphabetical order, and without strata by the empty tuple."""
+"""A weight for each stratum, by its value; with several keys by the tuple of its values, the keys
+in alphabetical order, and in a survey without strata by the empty tuple."""
 AnyWeights = StratumWeights | Sequence[float] | Floats
+"""Weights by stratum, or one for each report in the order of the set."""
 
 
 def weighing(
     reports: ReportRows, weights: AnyWeights, strata: str | Sequence[str] | None
 ) -> Weighing:
-    """Returns the weights of all reports, one each. Raises BadModel where they do not fit."""
+    """Returns the weights of all reports, one each, with the ``strata`` (keys) that errors are
+    taken within; None for none. Raises BadModel for weights or keys that do not fit."""
     groups = None if strata is None else strata_of(reports, reports.strata, strata)
     return Weighing(checked_weights(reports, weights), groups)
 
 
 def need_strata_weights(survey: Survey, weights: object) -> None:
-    """Raises BadModel for weights that are not by stratum, and say why."""
+    """Raises BadModel unless ``weights`` are given by stratum; the message says why."""
     if isinstance(weights, Mapping):
         return
     example = "the survey has no strata, so its reports cannot be weighed"
@@ -48,7 +50,7 @@ _SORTED = "the reports of a study are sorted by content, so no list of weights i
 
 
 def stratum_name(stratum: Mapping[str, str]) -> str | tuple[str, ...]:
-    """Returns the value of a stratum; with several keys the tuple of its values."""
+    """Returns the value of a stratum; in a survey with several keys, the tuple of its values."""
     values = tuple(stratum.values())
     return values[0] if len(values) == 1 else values
 
@@ -56,10 +58,11 @@ def stratum_name(stratum: Mapping[str, str]) -> str | tuple[str, ...]:
 def weights_by_stratum(
     survey: Survey, weights: StratumWeights, people: Sequence[int] | Ints
 ) -> Floats:
-    """Returns the weight of each stratum, in the order of their numbers; ``people`` are in each.
+    """Returns the weight of each stratum, in the order of the strata's numbers. ``people`` are the
+    numbers of people in them.
 
-    One without people may be left out. Raises BadModel for an unknown stratum, for one with people
-    that has no weight, and for weights that are none.
+    A stratum without people may be left out of ``weights``. Raises BadModel for an unknown
+    stratum, for one with people that has no weight, and for a negative weight.
     """
     names = [stratum_name(stratum) for stratum in survey.every_stratum]
     known = ", ".join(map(repr, names)) if survey.strata else "none: the survey has no strata"
@@ -76,7 +79,8 @@ def weights_by_stratum(
 
 @contextmanager
 def of_group(by: str | None, value: str) -> Generator[None]:
-    """Adds the name of the group to a refusal of weights within the block."""
+    """Adds the name of the group, such as "site north", to any BadModel that is raised within the
+    block."""
     try:
         yield
     except BadModel as error:
@@ -86,10 +90,11 @@ def of_group(by: str | None, value: str) -> Generator[None]:
 
 
 def checked_weights(reports: ReportRows, weights: AnyWeights) -> Floats:
-    """Returns a weight for each report, also of weights by stratum.
+    """Returns a weight for each report, (n,), from weights by stratum or by report.
 
-    Others are alike within each stratum, as those of ``rake``: rows are sorted by content, so any
-    that differ there were meant for people in another order. Raises BadModel for these.
+    Weights by report must be alike within each stratum, as those of ``rake``: rows are sorted by
+    content, so weights that differ there were meant for people in another order. Raises BadModel
+    for these, and for weights that do not fit.
     """
     stratified = reports.layout.stratified
     stratum = reports.layout.strata(reports.rows) if stratified else np.zeros(len(reports), int)
@@ -111,7 +116,8 @@ def checked_weights(reports: ReportRows, weights: AnyWeights) -> Floats:
 def strata_of(
     reports: ReportRows, public: Mapping[str, Sequence[object]], names: str | Sequence[str]
 ) -> Ints:
-    """Numbers the different values of some columns together. Raises BadModel."""
+    """Returns a number for each combination of values of the columns ``names``, (n,). Raises
+    BadModel for an unknown column, or one of another length."""
     wanted = [names] if isinstance(names, str) else list(names)
     numbers = np.zeros(len(reports), np.int64)
     for name in wanted:
@@ -122,5 +128,6 @@ def strata_of(
         codes = groups_of(public[name])
         if len(codes) != len(reports):
             raise BadModel(f"{name} has {len(codes)} rows for {len(reports)} reports")
+        # Each combination of values gets a number of its own.
         numbers = numbers * (int(codes.max(initial=0)) + 1) + codes
     return numbers

@@ -1,4 +1,4 @@
-"""Weighted shares of randomised answers, and their design effects."""
+"""Estimates weighted shares of randomised answers, and their design effects."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from deniably.workbench.models.randomised import Design, Pair, Randomised
 from deniably.workbench.models.regress import design_of
 
 _EXACT = 1e-8
-"""By how much rounding lets unbiased scores miss their target."""
+"""The largest error of the expectation of unbiased scores that rounding explains."""
 _ALIKE = 1e-12
-"""A standard error below this is that of reports that are all alike."""
+"""A standard error below this means that all reports are alike."""
 
 
 def weighted_shares(
@@ -35,20 +35,23 @@ def weighted_shares(
     strata: str | None = None,
     confidence: float = 0.95,
 ) -> Table:
-    """Returns the shares of all true answers to a ``question``, and their mean, with weights.
+    """Returns the shares of all true answers to a ``question``, and their mean, with weights, as a
+    table.
 
     **Estimator.** The weighted mean of the unbiased score of each report, as R's svymean has it
     (Binder 1983, Int. Stat. Rev. 51:279); ``strata`` is a column, and errors are then those within
-    strata. Intervals are those of as many people as would know it without weights (Korn and
-    Graubard 1998, Survey Methodology 24:193). **Assumption.** Weights depend on public columns
+    strata. Intervals are those of as many unweighted people as would give an equal variance (Korn
+    and Graubard 1998, Survey Methodology 24:193). **Assumption.** Weights depend on public columns
     alone.
 
-    ``frame`` holds the reports, ``design`` says how they were randomised: see ``regress``. Each row
+    ``frame`` holds the reports, ``weights`` are a column or numbers, and ``design`` says how the
+    reports were randomised: a pair (p, q) or a ``Design``, as in ``deniably.regress``. Each row
     has its ``estimate``, ``standard_error``, ``low``, ``high`` and ``design_effect``: how many
-    times the people of an equally precise direct question. ``weights_effect`` is Kish's part of it,
-    n sum w^2 / (sum w)^2 (Kish 1965, Survey Sampling, 11.7), and ``privacy_effect`` that of the
-    noise. The mean is there where answers have values. If all reports are alike, the standard error
-    is that of the channel. Raises BadModel as ``regress`` does.
+    times the people of an equally precise direct question are needed. ``weights_effect`` is the
+    part of the weights in that, n sum w^2 / (sum w)^2 (Kish 1965, Survey Sampling, 11.7), and
+    ``privacy_effect`` that of the noise. There is a mean if answers have values. If all reports
+    are alike, the standard error is that of the channel. Raises BadModel for a column, design or
+    weights that do not fit, and NoEstimate where the reports determine no share.
 
     >>> found = weighted_shares("a", {"a": [1] * 45 + [0] * 55}, design=("3/4", "1/4"))
     >>> [round(row["estimate"], 3) for row in found.rows[:2]]
@@ -68,7 +71,9 @@ def weighted_shares(
 
 
 def shares_of(reports: Randomised, weighing: Weighing, confidence: float) -> Table:
-    """Returns the shares of the answers behind a randomised column: see ``weighted_shares``."""
+    """Returns the weighted shares of the answers behind a randomised column, and their mean, as
+    the table of ``weighted_shares``. Raises BadModel for a ``confidence`` out of range, and
+    NoEstimate where the reports determine no share."""
     check_confidence(confidence)
     inverse = np.linalg.pinv(reports.chances.T).astype(np.float64)
     tally = weighing.tally(reports.codes, len(reports.chances))
@@ -84,6 +89,8 @@ def shares_of(reports: Randomised, weighing: Weighing, confidence: float) -> Tab
             return replace(mean, low=max(mean.low, 0.0), high=min(mean.high, 1.0))
         if not ratio:
             return mean
+        # A mean among those with a value is a ratio of two estimates: its margin is that of score
+        # - ratio * known, over the share of those people (delta method).
         having = float(tally.mean(inverse @ known))
         least, highest = np.nanmin(reports.values), np.nanmax(reports.values)
         low, high = np.clip([estimate + end / having for end in mean.ends], least, highest).tolist()
@@ -96,7 +103,8 @@ def shares_of(reports: Randomised, weighing: Weighing, confidence: float) -> Tab
 def _of_pair(
     reports: Randomised, tally: WeightedTally, figure: WeightedFigure, confidence: float
 ) -> Margin:
-    """That of a share in the results of a survey, also where the estimate is below 0."""
+    """Returns the margin of a share as in the results of a survey, also where the estimate is
+    below 0."""
     yes_or_no = np.array([0.0, 1.0])
     people, count = float(tally.effective(yes_or_no)), float(tally.counts(yes_or_no)[1])
     interval = population_interval(count, people, reports.p, reports.q, 1 - confidence)
@@ -116,11 +124,12 @@ def check_confidence(confidence: float) -> None:
 def share_figures(
     reports: Randomised, weighing: Weighing, scores: Floats | None = None
 ) -> list[WeightedFigure]:
-    """Returns the share of each answer, and the mean where answers have values.
+    """Returns the share of each answer, and the mean if answers have values, each with the scores
+    of the reports.
 
-    ``scores`` (n, answers) are unbiased ones of each report, where these are known; else they are
-    those of the channel's inverse. What the reports do not determine is left out. Where some
-    answers have no value the mean is among the others: a ratio.
+    ``scores`` (n, answers) are unbiased ones of each report; if None, they come from the channel's
+    inverse. Figures that the reports do not determine are left out. If some answers have no value,
+    the mean is among the others: a ratio.
     """
     k, known = len(reports.choices), np.isfinite(reports.values)
     each, expected = scores, np.eye(k)  # the expected scores, by the true answer
@@ -147,11 +156,12 @@ def share_figures(
 
 @dataclass(frozen=True, eq=False)
 class WeightedFigure:
-    """What each report adds to a figure: its unbiased ``scores`` (n,), whose mean is the estimate.
+    """A share or mean to be estimated, with what each report adds: its unbiased ``scores`` (n,),
+    whose weighted mean is the estimate.
 
     ``target`` (k,) is what each true answer adds. With ``among`` (n,) the estimate is the ratio of
-    both means. ``plain`` is the variance of one direct answer to a mean, None where it is not
-    known.
+    the means of ``scores`` and ``among``; None for no ratio. ``plain`` is the variance of one
+    direct answer to a mean, None where it is not known.
     """
 
     figure: str
@@ -169,10 +179,11 @@ def weighted_table(
     margin: Callable[[WeightedFigure, float], Margin | None],
     confidence: float,
 ) -> Table:
-    """Returns the table of weighted figures of one question. Raises BadModel and NoEstimate.
+    """Returns the table of the weighted ``figures`` of the question ``name``.
 
-    ``margin`` gives that of a figure, and of its estimate, at its effective people; None for what
-    the question has not, such as a mean of choices without an order.
+    ``margin`` returns the interval of a figure with a given estimate at its effective people; None
+    for a figure that the question does not have, such as a mean of choices without an order.
+    Raises BadModel where all weights are 0, and NoEstimate where there are no figures.
     """
     if not figures:
         raise NoEstimate(f"{name}: these reports determine no share")
@@ -202,7 +213,7 @@ def _row(
     weighing: Weighing,
     margin: Callable[[WeightedFigure, float], Margin | None],
 ) -> dict[str, Any] | None:
-    """The row of one figure; None without a margin, and if nobody seems to have a value."""
+    """Returns the row of one figure; None without a margin, and if nobody seems to have a value."""
     parts = weighing.people / weighing.kish
     estimate, scores, having = float(parts @ figure.scores), figure.scores, 1.0
     if figure.among is not None:
@@ -245,7 +256,7 @@ def _effect(row: Mapping[str, Any]) -> str:
 
 
 def _spread(shares: Floats, values: Floats) -> float:
-    """The variance of one direct answer that has a value, at the estimated shares."""
+    """Returns the variance of one direct answer that has a value, at the estimated shares."""
     known = np.isfinite(values)
     within = np.clip(shares[known], 0, None)
     if not within.sum() > 0:
