@@ -242,8 +242,8 @@ class Gaussian(Parameters, frozen=True, tag="gaussian"):
 
     @property
     def loss(self) -> Loss:
-        """The (epsilon, delta) guarantee of one report: e**epsilon bounds the likelihood ratio, but
-        for delta."""
+        """Privacy loss of one report: the likelihood ratio is at most e**epsilon, except with
+        probability delta."""
         return Loss(exponent=decimal(self.epsilon, "epsilon"), delta=decimal(self.delta, "delta"))
 
     @property
