@@ -80,7 +80,7 @@ class Known:
 class Share:
     """A figure: the share of people who give one of ``answers``, which are indices of answers.
 
-    ``key`` is its name in files. ``name`` is that of the choice, where it is one; ``labels`` say
+    ``key`` is its name for programs. ``name`` is that of the choice, where it is one; ``labels`` say
     what it is, one for each part of a combination.
     """
 
@@ -129,7 +129,7 @@ class Share:
 class Average:
     """A figure: the mean of the numbers that answers stand for, in ``unit``, within ``ends``.
 
-    ``key`` is its name in files, ``label`` that for people. ``index`` is that of the number in a
+    ``key`` is its name for programs, ``label`` that for people. ``index`` is that of the number in a
     question with several. ``values``, shape (k,), are what each answer stands for. They are None
     where answers are positions on the question's grid, which may have a million. ``scored`` marks
     the answers that have a score; None means all of them. The mean is among people who gave a
