@@ -147,6 +147,7 @@ def unpack(archive: ZipFile, member: ZipInfo, to: Path) -> None:
     if member.file_size > limit:
         raise too_large
     with archive.open(member) as packed, to.open("xb") as plain:
+        # The size in the header may be false, so what comes is counted.
         while piece := packed.read(_PIECE):
             size += len(piece)
             if size > limit:

@@ -65,6 +65,7 @@ def _different(question: Question) -> Iterator[tuple[str, Mechanism]]:
     for name, row in task.names.rows.items():
         if not row.listed:
             continue
+        # Without a delta first, if the question has none: only Gaussian noise needs one.
         for delta in dict.fromkeys((privacy.delta, USUAL_DELTA)):
             try:
                 mechanism = task.choose(replace(privacy, delta=delta), name)

@@ -45,6 +45,7 @@ class Spending:
 def part(epsilon: Fraction, parts: int) -> Fraction:
     """Returns epsilon / parts, rounded down to six decimals. Raises ValueError where that is below
     0.01."""
+    # Rounded down: the parts never add up to more than the whole.
     each = Fraction(int(epsilon / parts * _PLACES), _PLACES)
     if each < SMALLEST_EPSILON:
         raise ValueError(

@@ -77,6 +77,7 @@ def two_coins(truth: Fraction, yes: Fraction) -> Channel:
             " between 0 and 1"
         )
     says_yes = [truth + (1 - truth) * yes, (1 - truth) * yes]
+    # Whole weights: the smallest common denominator of both rows.
     total = lcm(*(p.denominator for p in says_yes))
     if total > LARGEST:
         raise ValueError(
@@ -196,6 +197,7 @@ def optimised(k: int, maximum: int, privacy: Privacy) -> Unary:
     other = 1 << BITS
 
     def made(own: int) -> Unary:
+        # p = own' / total = 1/2, and q = other / (own + other).
         return Unary(k, maximum, own + other, 2 * other, 2 * (own + other))
 
     return _largest(made, privacy)
@@ -211,6 +213,7 @@ def symmetric(k: int, most: int, privacy: Privacy) -> Unary:
 def _largest(made: Callable[[int], Unary], privacy: Privacy) -> Unary:
     """The encoding with the largest weight that keeps the promise, by bisection."""
     low = (1 << BITS) + 1
+    # The odds of a single option are at most those of the whole answer.
     high = privacy.weights()[0] * (1 << BITS) // privacy.weights()[1] + 1
     if not privacy.covers(made(low).loss):
         raise ValueError("so many ticks leave nothing to each; allow fewer or raise epsilon")
@@ -309,6 +312,7 @@ def gaussian_vector(sizes: Sequence[int], privacy: Privacy, mend: str = "") -> G
 def laplace_vector(sizes: Sequence[int], privacy: Privacy) -> Vector:
     """Returns discrete Laplace noise on several numbers, each with an equal part of the epsilon."""
     d = len(sizes)
+    # A scale d times as large: each number has epsilon / d.
     return Vector(d, tuple(Laplace(k, _scale((k - 1) * d, privacy, "laplace")) for k in sizes))
 
 

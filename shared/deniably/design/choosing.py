@@ -173,6 +173,7 @@ class Named(Generic[P, M_co]):
     @property
     def made(self) -> type[Mechanism]:
         """The class of the mechanisms that ``build`` returns."""
+        # Read from the annotation, so that a row does not name its class a second time.
         made: type[Mechanism] = get_type_hints(self.build)["return"]
         return made
 
@@ -206,6 +207,7 @@ class Names(Generic[P, M_co]):
     def of(self, mechanism: Mechanism) -> str | None:
         """Returns the name under which an author asks for this mechanism; None if it has none."""
         for name, row in self.rows.items():
+            # The first row counts: other names of one mechanism, such as grr, stand behind.
             if isinstance(mechanism, row.made) and row.is_it(mechanism):
                 return name
         return None

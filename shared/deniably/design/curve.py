@@ -46,6 +46,7 @@ def curve_of(goal: Goal, margin: float, confidence: float = 0.95) -> list[Plan]:
         for epsilon in EPSILONS
         if goal.variance(epsilon) < inf
     ]
+    # A plan for more people than there are is none.
     return [plan for plan in plans if plan.n <= EVERYBODY]
 
 

@@ -70,6 +70,7 @@ class ValueTest:
         needed, apart = z * sqrt(a * (1 - a) / n), abs(a - b)
         if (error := sqrt(b * (1 - b) / n)) == 0:
             return float(apart > needed)
+        # Two-sided: a significant difference in the wrong direction counts, too.
         return sum(NormalDist().cdf(side / error) for side in (apart - needed, -apart - needed))
 
     def _kept(self, n: int, level: float) -> tuple[int, int]:
@@ -131,6 +132,7 @@ class GroupsTest:
 
     def _significant(self, i: Ints, j: Ints, n1: int, n2: int, z: float) -> npt.NDArray[np.bool_]:
         """Whether ``between_groups`` rejects counts i of n1 and j of n2."""
+        # With the same p and q the likeliest common share is the pooled one.
         # The share under the null hypothesis is between 0 and 1, so supports are between q and p.
         pool = np.clip((i + j) / (n1 + n2), self.q, self.p)
         beyond = np.abs(i / n1 - j / n2) - 0.5 / min(n1, n2)
@@ -237,6 +239,7 @@ def _at_most(counts: npt.ArrayLike, n: int, support: float) -> Floats:
 
     at = np.asarray(counts, np.float64)
     within = np.clip(at, 0, n - 1)
+    # P(X <= c) = I_(1-p)(n - c, c + 1), the regularised incomplete beta function.
     tail: Any = special.betainc
     inside: Floats = tail(n - within, within + 1, 1 - support)
     below: Floats = np.where(at < 0, 0.0, np.where(at >= n, 1.0, inside))

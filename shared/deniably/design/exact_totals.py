@@ -70,6 +70,7 @@ def total_of(mechanisms: Sequence[Mechanism | Memoised[Any]], count: int, times:
     losses = [mechanism.loss for mechanism in mechanisms]
     some = sorted(losses, reverse=True)[:count] * times
     loss = largest(losses * times, count * times)
+    # By rho other questions may be the worst than by epsilon.
     rhos = sorted(map(rho, mechanisms), reverse=True)[:count]
     return Total(
         len(some),
@@ -175,4 +176,5 @@ def rounded_up(epsilon: float) -> str:
 
 def _up(loss: Loss) -> float:
     """Epsilon as a float that is never too small."""
+    # ``epsilon`` is rounded to the nearest float, which may be below it.
     return nextafter(loss.epsilon, inf)

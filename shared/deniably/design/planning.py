@@ -81,6 +81,8 @@ def share_goal(
         _check_share(share)
 
     def variance(epsilon: float) -> float:
+        # By its decimal text: the float itself is a binary fraction, which nobody can write in a
+        # claim.
         privacy = Privacy(epsilon=Fraction(str(round(epsilon, 6))))
         mechanism = for_choice(k, privacy) if maximum is None else for_ticks(k, maximum, privacy)
         score = of_choice(mechanism)
@@ -172,6 +174,7 @@ def curator_respondents(spread: float, epsilon: float, margin: float, z: float) 
     """
     # z^2 (spread / n + 2 / (n epsilon)^2) = margin^2, a quadratic in n.
     ratio = (z / margin) ** 2
+    # The positive root.
     exact = (ratio * spread + sqrt((ratio * spread) ** 2 + 8 * ratio / epsilon**2)) / 2
     return max(1, ceil(exact - 1e-9))
 
@@ -233,6 +236,8 @@ def plan_figures(
         own, spread = times * question.mechanism.loss.epsilon, group.spread(share)
         refitted = Goal(lambda at: variance_at(question, group, share, at), spread, reports)
         as_asked = Goal(lambda _: group.variance(question.report_mechanism, share), spread, reports)
+        # At the survey's own epsilon the published mechanism counts, at another the best one for
+        # that.
         if times != 1:
             as_asked = refitted
             if not _SMALLEST <= 100 * own <= _LARGEST or refitted.variance(own) == inf:

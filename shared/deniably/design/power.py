@@ -246,6 +246,7 @@ def _continuous(
     if not isinstance(test, GroupsTest):
         return people
     seen = (test.p - test.q) * abs(near.difference)
+    # Fleiss, Levin and Paik 2003, 4.2.3, for the difference that is seen through the noise.
     return people / 4 * (1 + sqrt(1 + 8 / (people * seen))) ** 2
 
 
@@ -360,6 +361,7 @@ def _of_share(
         return group.variance(question.report_mechanism, at)
 
     def spread(at: float) -> float:
+        # At a share of 0 or 1 the formula would divide by 0.
         return max(at * (1 - at), 1e-12)
 
     at = share

@@ -93,6 +93,7 @@ def counts_alone(survey: Survey, question: Question, n: int) -> CountsAlone | No
     law = mechanism.law
     # The number of "yes" among binary reports hides more than the bound for every randomiser says.
     of_two = isinstance(law, Supporting) and law.binary
+    # The next float above, so that the epsilon of a report is not too small.
     epsilon, proved = _amplified(n, nextafter(full.epsilon, inf), of_two=of_two)
     if epsilon > _WORTH * full.epsilon:
         return None

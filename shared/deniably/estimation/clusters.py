@@ -83,6 +83,7 @@ def clusters(
     weights = np.bincount(labels, shares, minlength=count)
     moved = np.zeros(count)
     changed = np.zeros(count)
+    # A pseudo-random generator will do: it simulates people, and hides nobody.
     generator = np.random.default_rng(tally.counts if seed is None else seed)
     for _ in range(resamples):
         again = _again(question.report_mechanism.law, shares, tally.n, generator)

@@ -98,6 +98,7 @@ class CountedPairs:
     def within(self, axis: Axis, confidence: float) -> ConditionalShares:
         """Estimates the shares within each row (axis 0) or each column; shape (rows, columns)."""
         first, second = self.tally.first[:, None], self.tally.second
+        # Within columns the second question is what is given.
         given, wanted = (second, first) if axis else (first, second)
         rates = self.rates[axis], self.rates[1 - axis]
         return Within(self.n, self.tally.both, given, wanted, rates).estimate(confidence)
@@ -154,6 +155,7 @@ class WeightedPairs:
         given, wanted = (self._score(question) for question in (axis, 1 - axis))
         both, row = self.tally.mean(given * wanted), self.tally.mean(given)
         with np.errstate(divide="ignore", invalid="ignore"):
+            # An empty row has no share; any R serves to find its effective people.
             share = np.nan_to_num(np.clip(both / row, 0, 1), nan=0.5)
         apart = given * (wanted - share[..., None])
         kinds = self.tally.counts(apart)[..., _SWAPPED if axis else slice(None)]

@@ -133,6 +133,8 @@ def quantiles_from(
         raise ValueError(
             f"a quantile belongs to a share between 0 and 1, such as 0.5, not to {wanted}"
         )
+    # low[t] is the lower end of F(t-1) and high[t] the upper end of F(t); beyond the ends F is 0
+    # and 1.
     kept = [np.flatnonzero((high >= share) & (low <= share)) for share in wanted]
     return placed(fitted, wanted, [(int(some[0]), int(some[-1])) for some in kept])
 

@@ -238,7 +238,9 @@ def supports(tally: Tally, mechanism: Pure) -> tuple[npt.NDArray[np.int64], npt.
     """
     law = mechanism.law
     if law.both:
+        # Cells 2 * option and 2 * option + 1: reports without and with the tick.
         pairs = tally.counts.reshape(-1, 2)
+        # At least 1: an option that no device drew must not divide by 0.
         return pairs[:, 1], np.maximum(pairs.sum(axis=1), 1)
     return tally.counts[: law.k], np.full(law.k, tally.n)
 
@@ -303,6 +305,7 @@ def tightened(low: Floats, high: Floats) -> tuple[Floats, Floats]:
 
 
 def _design_effect(noisy: Floats, shares: Floats, n: int) -> float | None:
+    # Summed over all choices; answers that all agree have no variance to compare with.
     direct = float((shares * (1 - shares)).sum()) / n
     return float(noisy.sum()) / direct if direct * n >= 1e-12 else None
 

@@ -80,8 +80,8 @@ class Known:
 class Share:
     """A figure: the share of people who give one of ``answers``, which are indices of answers.
 
-    ``key`` is its name for programs. ``name`` is that of the choice, where it is one; ``labels`` say
-    what it is, one for each part of a combination.
+    ``key`` is its name for programs. ``name`` is that of the choice, where it is one; ``labels``
+    say what it is, one for each part of a combination.
     """
 
     kind: Literal["share", "share at most", "joint share"]
@@ -99,6 +99,7 @@ class Share:
         """Returns the true value of the figure where ``shares``, shape (k,), are those of all
         answers."""
         share = float(sum(shares[list(self.answers)].tolist()))
+        # The variance between people of a yes or no.
         return Known(share, share * (1 - share))
 
     def score(self, mechanism: HasLaw[Law]) -> Score:
@@ -107,6 +108,7 @@ class Share:
         Raises ValueError where the reports do not tell these answers from the others.
         """
         law = mechanism.law
+        # The score of one choice is known for ticks, too, which ``of_target`` refuses.
         if isinstance(law, Supporting) and len(self.answers) == 1:
             return of_choice(law)
         target = np.zeros(law.domain.count)
@@ -129,8 +131,8 @@ class Share:
 class Average:
     """A figure: the mean of the numbers that answers stand for, in ``unit``, within ``ends``.
 
-    ``key`` is its name for programs, ``label`` that for people. ``index`` is that of the number in a
-    question with several. ``values``, shape (k,), are what each answer stands for. They are None
+    ``key`` is its name for programs, ``label`` that for people. ``index`` is that of the number in
+    a question with several. ``values``, shape (k,), are what each answer stands for. They are None
     where answers are positions on the question's grid, which may have a million. ``scored`` marks
     the answers that have a score; None means all of them. The mean is among people who gave a
     scored answer.
@@ -227,6 +229,8 @@ def _squared_error(
     where mu is the true mean, and that of nothing among the others."""
     apart = np.where(scored, places - mu, 0.0)
     square = of_target(mechanism, apart).square
+    # inf is clipped to the upper hull: the largest mean square that answers with the mean mu can
+    # have.
     return float(allowed(places[scored], square[scored])(mu, inf))
 
 

@@ -189,6 +189,8 @@ def _kinds(follow_up: FollowUp, blocks: Pairs, *, alone: bool = False) -> Iterat
     for block in blocks:
         both = [row for row in block if None not in row]
         if both:
+            # The kind of a pair: the first report's output times the number of the second's, plus
+            # that.
             first = 0 if alone else size * _gather(follow_up, [row[0] or [] for row in both])
             second = _outputs(follow_up, [row[1] or [] for row in both])
             yield np.array([first + output for output in second])
@@ -358,6 +360,7 @@ def _gathered(law: Law, among: int) -> Floats:
         ]
         return np.array([way / max(comb(k - 1, drawn), 1) for way in ways])
 
+    # Hypergeometric, with and without the answer in the set, as in ``question_shares``.
     own = p * np.append(0.0, named(among - 1, size - 1)[:-1]) + (1 - p) * named(among - 1, size)
     other = p * named(among, size - 1) + (1 - p) * named(among, size)
     return np.array([other, own])
@@ -588,6 +591,7 @@ def share_among_asked(
 
 def _share_among(test: RatioTest, confidence: float) -> ShareAmong:
     low, high = test.interval(confidence)
+    # Too wide to say anything: the interval alone is shown.
     if high - low >= WIDEST or test.means[1] <= _NOBODY:
         return ShareAmong(None, None, low, high, test)
     shown = min(max(test.ratio, low), high)

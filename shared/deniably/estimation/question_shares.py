@@ -213,6 +213,7 @@ def weighted_sums_of(
     noise = noise_of_sum(law, apart)  # of one report, by the true choice
     spread = float(answered @ apart**2 - (answered @ apart) ** 2)
     within = float(answered @ noise)
+    # values[0] are mean squares of the score, values[1] the noise in them.
     likeliest = tilted(answered, value, np.stack([noise + apart**2, noise]))
     ends = float(value.min()), float(value.max())
 

@@ -49,6 +49,7 @@ class Tally:
         same = self.n == other.n and self.start == other.start
         return same and np.array_equal(self.counts, other.counts)
 
+    # Equal by its arrays, which may change; so it is no key of a cache.
     __hash__ = None  # type: ignore[assignment]
 
     def enough_for(self, what: str) -> None:

@@ -73,6 +73,7 @@ class WeightedTally:
     def kish(self) -> float:
         """Kish's effective sample size: (sum w)^2 / sum w^2 (Kish 1965, Survey Sampling)."""
         square: Floats = self.squares.sum(axis=(0, -1))
+        # All figures have the same reports and weights, so the first stands for all.
         return max(self.weight**2 / float(square.ravel()[0]), 1.0)
 
     @cached_property
@@ -208,6 +209,7 @@ class Weighing:
     def _strata(self, summed: _Summed) -> WeightedTally:
         codes = np.zeros(len(self.weights), np.int64)
         if self.strata is not None:
+            # Numbers without gaps: a subgroup may lack some strata.
             codes = np.unique(self.strata, return_inverse=True)[1].astype(np.int64)
         largest = float(self.weights.max(initial=0.0))  # so that no square is beyond floats
         weights = self.weights / largest if largest else self.weights

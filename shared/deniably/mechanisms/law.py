@@ -188,6 +188,7 @@ class TwoLevel:
     @cached_property
     def total(self) -> int:
         """The sum of the weights of all sets, the same for every answer."""
+        # Sets with none of the held cells.
         missing = comb(self.cells - self.held, self.size)
         return (comb(self.cells, self.size) - missing) * self.own + missing * self.other
 
@@ -220,6 +221,7 @@ class TwoLevel:
         """P(cells u and v are both named), if one of them supports the answer, and if neither
         does."""
         both = _sets(self.cells - 2, self.size - 2)
+        # With u and v, and without any of the held cells.
         missing = _sets(self.cells - 2 - self.held, self.size - 2)
         neither = (both - missing) * self.own + missing * self.other
         return Fraction(both * self.own, self.total), Fraction(neither, self.total)
@@ -393,6 +395,7 @@ class Supporting(_Itself):
         ticks = frozenset(answer)
         if self.both:
             return frozenset(2 * option + (option in ticks) for option in range(self.k))
+        # A blank for each tick below the limit (SPEC 2.7).
         return ticks.union(range(self.k, self.k + self.blanks - len(ticks)))
 
     def probability(self, answer: Any, report: Cells) -> Fraction:
@@ -426,6 +429,7 @@ class Finite(_OfPosition):
     domain: One
     rows: int
     outputs: int
+    # Functions do not compare; ``source`` stands for what they compute.
     row: WeightsOfRow = field(compare=False)
     source: Hashable
     evenly: bool = False
@@ -464,6 +468,7 @@ class Finite(_OfPosition):
         low, rest = divmod(answer * (self.rows - 1), self.k - 1)
         up = Fraction(rest, self.k - 1)
         below = self.output(low, report[0])
+        # Unbiased rounding: to the row above with the probability of the fraction ``up``.
         return below if not up else (1 - up) * below + up * self.output(low + 1, report[0])
 
     def cell_probability(self, answer: int, cell: int) -> Fraction:
@@ -485,6 +490,7 @@ class Finite(_OfPosition):
             weights = self.row(row)
             return weights, sum(weights) if self.exact else fsum(weights)
 
+        # A cache of this law alone, which goes when the law does.
         return lru_cache(maxsize=16)(weighed)
 
     @cached_property
@@ -541,7 +547,7 @@ class Noise(_OfPosition):
             # Terms beyond ``reach`` further steps are far below the factor that rounds the result
             # up.
             chance = fsum(self.mass(away + far) for far in range(self.reach))
-        else:
+        else:  # a number that only its own noise gives
             chance = self.mass(away)
         return Fraction(chance) * ROUNDED_UP
 
@@ -628,6 +634,7 @@ class HasLaw(Protocol[L_co]):
         """The probabilities of the mechanism's reports, given the answer."""
         ...
 
+    # Mechanisms and laws are keys of caches.
     def __hash__(self) -> int: ...
 
 

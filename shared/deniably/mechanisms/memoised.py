@@ -55,6 +55,7 @@ class Memoised(Parameters, Generic[F], frozen=True, tag="memoised", rename=_IN_J
         if isinstance(single, SetResponse) and single.size != 1:
             raise BadMechanism(f"once.size is {single.size}; a memo is one number, so it must be 1")
         try:
+            # Made here so that its own checks refuse bad weights; it is kept for later.
             _ = self.memo
         except BadMechanism as error:
             raise BadMechanism(f"own and other make no memo: {error}") from None
@@ -78,6 +79,8 @@ class Memoised(Parameters, Generic[F], frozen=True, tag="memoised", rename=_IN_J
             case SubsetSelection(k=k):
                 return SubsetSelection(k, 1, self.own, self.other)
             case Window(k=k) | Channel(k=k):
+                # A window of one output: the position is rounded to a row without bias, and the row
+                # is randomised by k-ary response.
                 return Window(k, _rows(single), 1, self.own, self.other)
             case SetResponse(k=k, most=max_ticks):
                 return SetResponse(k, max_ticks, 1, self.own, self.other)
@@ -93,6 +96,7 @@ class Memoised(Parameters, Generic[F], frozen=True, tag="memoised", rename=_IN_J
         if isinstance(single, Window | Channel):
             return None
         least = self._least
+        # rest(c) and rest(c) + M*(x - y) of SPEC 2.16.
         largest = least + (single.own - single.other) * self.memo.total
         if isinstance(single, SetResponse):
             return SubsetSelection(single.domain, 1, largest, least)
@@ -246,6 +250,7 @@ def narrowed(single: Family, history: Fraction) -> Family:
     match single:
         case SubsetSelection(omega=omega):
             return replace(single, omega=min(omega, widest_memo))
+        # So many windows have an output in common, with m - w + 1 of them in all.
         case Window(m=m, w=w) if min(w, m - w) > widest_memo:
             return replace(single, m=m - w + widest_memo, w=widest_memo)
         case SetResponse():

@@ -156,6 +156,7 @@ def best_omega(k: int, odds: Fraction) -> int:
     """
     floor = int(k / (odds + 1))
     candidates = {min(max(omega, 1), k - 1) for omega in (floor, floor + 1)}
+    # Sorted, so that of two that are equally good the smaller one is taken (SPEC 2.3).
     return min(sorted(candidates), key=lambda omega: _noise(k, omega, odds))
 
 

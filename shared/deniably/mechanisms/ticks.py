@@ -91,6 +91,7 @@ class SetResponse(Parameters, frozen=True, tag="set_response"):
         """The total weight of the reports with 0, 1, 2, ... of the padded ticks."""
         most, size = self.most, self.size
         return [
+            # SPEC 2.7, step 2: of the ``most`` padded ticks and of the k other elements.
             comb(most, shared) * comb(self.k, size - shared) * (self.own if shared else self.other)
             for shared in range(min(most, size) + 1)
         ]
@@ -175,6 +176,7 @@ class SampledTicks(Parameters, frozen=True, tag="sampled_ticks"):
         _check_answer(answer, self.k, self.k)
         ticked = set(answer)
         return tuple(
+            # ``choose`` gives 1, a flip, with probability other / (own + other).
             2 * option + ((option in ticked) ^ coins.choose((self.own, self.other)))
             for option in sorted(coins.pick(self.k, self.s))
         )
@@ -215,6 +217,9 @@ class Unary(Parameters, frozen=True, tag="unary"):
     def loss(self) -> Loss:
         """Privacy loss of one report, for the two answers with as few ticks in common as
         possible."""
+        # The most that an option ticked in x alone adds to P(report | x) / P(report | y), by being
+        # reported; one ticked in y alone adds the second, by not being reported. Both x and y have
+        # up to ``most``.
         ticked = Fraction(self.own, self.other)
         unticked = Fraction(self.total - self.other, self.total - self.own)
         # With exactly one tick each, as single choice has, one option differs each way.

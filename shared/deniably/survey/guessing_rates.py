@@ -82,6 +82,7 @@ def guessing(survey: Survey) -> Guessing:
     give away, over all waves, at most the memo itself.
     """
     mechanisms = tuple(question.mechanism for question in survey.questions)
+    # Without waves, what is sent once is all that is ever sent.
     all_waves, ever = None, _luck(mechanisms, survey.asked, 1)
     if isinstance(survey.waves, Waves):
         # All reports of all waves come from the memo: who knew the memo could guess no worse.
@@ -131,5 +132,6 @@ def _pairs(mechanisms: tuple[Any, ...], count: int, times: int) -> dict[Likeliho
     each: list[Counter[LikelihoodPair]] = [pairs_of(part) for part in mechanisms]
     if count < len(each):
         each = [worst_sample(each, [bounded_odds(part.loss) for part in mechanisms], count)]
+    # Questions are randomised independently, so that their pairs are put side by side.
     pairs = sum(each, Counter[LikelihoodPair]())
     return {pair: number * times for pair, number in pairs.items()}

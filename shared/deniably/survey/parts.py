@@ -25,6 +25,7 @@ FEW_CHOICES = msgspec.Meta(min_length=2, max_length=512)
 SEVERAL = msgspec.Meta(min_length=2, max_length=64)
 """Lengths of lists: of choices, of the choices of a part, of the numbers of a vector."""
 
+# SPEC 4. Patterns are anchored by hand, as msgspec searches for them.
 # Not $, which also matches before a final line break.
 SURVEY_NAME = r"^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?\Z"
 FIELD_NAME = r"^[A-Za-z_][A-Za-z0-9_.-]{0,63}\Z"

@@ -60,6 +60,7 @@ MechanismInput = int | tuple[int, ...]
 Choices = Annotated[list[Choice], CHOICES]
 
 
+# msgspec chooses the subclass by the key ``type`` of a definition.
 class _Asked(Value, frozen=True, kw_only=True, tag_field="type"):
     """The keys that every question has."""
 
@@ -197,6 +198,7 @@ class SelectMultiple(_WithChoices, frozen=True, kw_only=True, tag="select_multip
 
         Raises BadAnswer for anything else, and for more than ``most`` of them.
         """
+        # A string is a sequence, too, of letters.
         if isinstance(answer, str) or not isinstance(answer, Sequence | set | frozenset):
             raise BadAnswer("the answer is a list of the choices that apply", self.name)
         ticks = sorted({self.index(item) for item in cast(Sequence[object], answer)})
@@ -240,6 +242,7 @@ class Scale(_WithChoices, frozen=True, kw_only=True, tag="scale"):
             gaps = {b - a for a, b in zip(self.scores, self.scores[1:], strict=False)}
             if min(gaps) < 1:
                 raise ValueError(f"scores must be strictly ascending, and here are {self.scores}")
+            # The mean is then estimated as a mean position, and positions are equally far apart.
             if self.aim == "mean" and len(gaps) > 1:
                 raise ValueError(
                     f"scores must be equally spaced where the aim is the mean, not {self.scores}"
@@ -484,6 +487,7 @@ def listed(choices: Sequence[Choice]) -> str:
 def _place(choices: Sequence[Choice], answer: object, question: str) -> int:
     """The index of the choice with this name, or else this label."""
     names = [choice.name for choice in choices]
+    # Names come first: the label of one choice may be the name of another.
     if answer in names:
         return names.index(str(answer))
     labelled = [place for place, choice in enumerate(choices) if choice.label == answer]
@@ -494,6 +498,7 @@ def _place(choices: Sequence[Choice], answer: object, question: str) -> int:
 
 def _one_answer(law: Law, *, all_shares: bool) -> None:
     """Raise ValueError unless the mechanism takes one answer; ``all_shares`` wants all shares."""
+    # SPEC 4.1 asks this of channels alone, not of windows.
     if all_shares and isinstance(law, Finite) and not law.evenly and law.rows != law.k:
         raise ValueError(
             f"mechanism.weights has {law.rows} rows; it must have one for each of {law.k} choices"

@@ -90,6 +90,7 @@ def stratum_in(query: str, strata: Mapping[str, Sequence[str]]) -> dict[str, str
     Other parameters are ignored. Raises BadLink unless each key is there once, with one of its
     values.
     """
+    # A key without a value is in the link, too, and has to be refused.
     parameters = parse_qsl(query, keep_blank_values=True)
     stratum: dict[str, str] = {}
     for key, values in strata.items():

@@ -151,6 +151,7 @@ class Survey(Value, frozen=True, dict=True):
         if self.asked < 2:
             raise ValueError("part is true; a device answers one question, which has no part")
 
+    # SPEC 4.4: in waves without a count, devices answer from memos.
     def _check_waves(self, hides: bool) -> None:
         panel = isinstance(self.waves, Waves)
         keeps = panel and not self.count
