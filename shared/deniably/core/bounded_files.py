@@ -22,7 +22,7 @@ DOCUMENT = 64 << 20
 SMALL = 16 << 20
 """Bytes of a document without a type: Python's objects for it take up to 30 times as much."""
 LINE = 1 << 20
-"""Bytes of a line. A report has at most as many (SPEC section 6)."""
+"""Bytes of a line. A report has at most as many (SPEC 5)."""
 UNPACKED = 1 << 32
 """Bytes of a file in a .zip, unpacked: 4 GB, which is more than 20 million reports."""
 RATIO = 200

@@ -253,7 +253,10 @@ class BoundedSession(requests.Session):
 
 
 def bounded_session(*, trust_env: bool = True) -> requests.Session:
-    """Returns a session whose requests end in time, and whose answers are for ``read_answer``."""
+    """Returns a session whose requests end in time, for answers that ``read_answer`` reads.
+
+    With ``trust_env`` it takes proxies and certificates from the environment.
+    """
     session = BoundedSession()
     # Nothing but gzip, which ``answer_pieces`` decompresses itself within limits.
     session.headers["Accept-Encoding"] = "gzip"

@@ -1,4 +1,4 @@
-"""Canonical JSON (RFC 8785, integers only) and digests (SPEC section 3)."""
+"""Canonical JSON (RFC 8785, integers only) and digests (SPEC 3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one door through which randomness enters: exact uniform integers (SPEC section 1)."""
+"""The one source of randomness: exact uniform integers (SPEC 1)."""
 
 from __future__ import annotations
 

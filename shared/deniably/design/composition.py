@@ -52,7 +52,7 @@ def basic_composition(charges: Iterable[float | Fraction]) -> float:
 
 
 def kairouz_delta(k: int, epsilon: float, whole: float) -> float:
-    """Returns the smallest delta for which k answers of ``epsilon`` each keep (whole, delta).
+    """Returns the smallest delta with which k answers of ``epsilon`` keep the epsilon ``whole``.
 
     The worst randomiser is binary: its loss is +epsilon with probability 1/(1 + e^-epsilon), else
     -epsilon. With j of k positive, delta is the mean of (1 - e^{whole - (2j - k) epsilon})_+.
@@ -76,9 +76,12 @@ def kairouz_epsilon(k: int, epsilon: float, delta: float) -> float:
 
 
 def kairouz_list(k: int, epsilon: float) -> list[tuple[float, float]]:
-    """Returns the pairs ((k - 2i) epsilon, delta_i), i = 0 .. floor(k/2), that k answers keep.
+    """Returns pairs (epsilon, delta) that k answers of ``epsilon`` each keep together.
 
-    delta_i = sum_{l<i} C(k,l) (e^{(k-l) epsilon} - e^{(k-2i+l) epsilon}) / (1 + e^epsilon)^k.
+    They are ((k - 2i) epsilon, delta_i) for i = 0 .. floor(k/2), with
+
+        delta_i = sum_{l<i} C(k,l) (e^{(k-l) epsilon} - e^{(k-2i+l) epsilon}) / (1 + e^epsilon)^k.
+
     Source: Kairouz, Oh and Viswanath 2015 (ICML), theorem 3.3.
     """
     _check_answers(k, epsilon)

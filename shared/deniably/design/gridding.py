@@ -45,7 +45,7 @@ class Suggestion:
 
 
 def suggested(question: Point, n: int) -> Suggestion:
-    """Returns the best grid for n reports at the map's odds, no finer than its parts."""
+    """Returns the best grid for n reports at the odds of the map, no finer than its positions."""
     own, other = question.report_mechanism.own, question.report_mechanism.other
     finest = min(LARGEST_GRID, *(part.range.positions for part in question.parts))
     best = best_grid(own, other, n, finest)

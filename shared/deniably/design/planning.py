@@ -321,7 +321,7 @@ def price_of_width(question: Question) -> str:
 def estimable_groups(question: Question) -> list[Group]:
     """Returns the groups of figures that the results can show.
 
-    A mechanism with fewer places than buckets cannot estimate the distribution of numbers.
+    A window with fewer outputs than buckets cannot estimate the distribution of a number.
     """
     return [group for group in groups(question) if group.variance(question.report_mechanism) < inf]
 

@@ -69,12 +69,16 @@ class Recognition:
 
     @property
     def grave(self) -> bool:
-        """Whether an author must confirm it: from 1 in 10 on, and three times what guessing
+        """Whether an author must confirm the share: from 1 in 10 on, and three times what guessing
         gives."""
         return self.share >= max(_GRAVE, 3 / self.people)
 
     def agrees(self, stated: int | None) -> bool:
-        """Returns whether ``stated`` of 1,000 is within a quarter of this simulation (SPEC 4.4)."""
+        """Returns whether ``stated`` of 1,000 is within a quarter of this simulation (SPEC 4.4).
+
+        None, where a survey states nothing, agrees if three quarters of the share need not be
+        stated.
+        """
         if stated is None:
             return not replace(self, share=self.share * _NEAR).stated
         return abs(stated / _OF - self.share) <= self.share * (1 - _NEAR)

@@ -35,7 +35,7 @@ class Margin:
 
     @property
     def ends(self) -> tuple[Floats, Floats]:
-        """``low`` and ``high``, of shape ()."""
+        """The ends ``low`` and ``high`` as arrays of shape ()."""
         return np.asarray(self.low), np.asarray(self.high)
 
 

@@ -144,7 +144,7 @@ class Joint(Protocol):
     """The joint probability of the cells that a report names, given the answer."""
 
     def __call__(self, own: frozenset[int], report: Cells) -> Fraction:
-        """P(report | answer), where ``own`` are the cells that support the answer."""
+        """Returns P(report | answer), where ``own`` are the cells that support the answer."""
         ...
 
     def telling(self, ours: frozenset[int], theirs: frozenset[int], report: Cells) -> bool:
@@ -327,7 +327,7 @@ class _OfPosition(_Itself):
 
     @property
     def sampled_fraction(self) -> Fraction:
-        """1: every report has this number."""
+        """The fraction of the reports that have this number: all, so 1."""
         return Fraction(1)
 
 
@@ -598,7 +598,7 @@ class Several(_Itself):
 
     @property
     def extremes(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The worst pair of answers, each made of the worst ones of all parts."""
+        """The worst pair of answers (x, y), put together from those of all parts."""
         pairs = [part.extremes for part in self.parts]
         return tuple(first for first, _ in pairs), tuple(second for _, second in pairs)
 

@@ -165,7 +165,8 @@ class Memoised(Parameters, Generic[F], frozen=True, tag="memoised", rename=_IN_J
         return (coins.choose(self.row(first)),)
 
     def randomise(self, answer: Any, coins: Coins) -> Cells:
-        """Draws a report from a memo that is not kept. Raises BadAnswer before any draw."""
+        """Draws a memo that is not kept, and returns a report from it. Raises BadAnswer before any
+        draw."""
         return self.report_from_memo(self.draw_memo(answer, coins), coins)
 
     def reports_over_waves(self, answer: Any, waves: int, coins: Coins) -> tuple[Cells, ...]:

@@ -330,7 +330,7 @@ def _gaussian_total(variance: float) -> float:
 
 
 def within_reach(noisy: int, mechanism: Laplace | Gaussian) -> int:
-    """Returns ``noisy``, clamped to the numbers that the mechanism may report."""
+    """Returns ``noisy``, clamped to the numbers that the mechanism may report (see ``reach``)."""
     return min(max(noisy, -mechanism.reach), mechanism.k - 1 + mechanism.reach)
 
 
@@ -348,9 +348,9 @@ def _keeps(variance: Fraction, shift: int, d: int, epsilon: Fraction, delta: Fra
 
 @lru_cache(maxsize=256)
 def ratio(text: str, name: str) -> Fraction:
-    """Returns a positive fraction as published: n or n/d in lowest terms, each at most 2**31.
+    """Returns the value of a positive fraction: n or n/d in lowest terms, each at most 2**31.
 
-    Raises BadMechanism for any other spelling.
+    Raises BadMechanism for any other text, with ``name`` in its message.
     """
     if not re.fullmatch(r"[1-9][0-9]{0,9}(/[1-9][0-9]{0,9})?", text, re.ASCII):
         raise BadMechanism(f"{name} is {text!r}; write an integer or a fraction, such as 41/2")
@@ -361,7 +361,10 @@ def ratio(text: str, name: str) -> Fraction:
 
 
 def decimal(text: str, name: str) -> Fraction:
-    """Returns a non-negative decimal in its one spelling (SPEC 2.2). Raises BadMechanism."""
+    """Returns the value of a decimal that is not negative and has no superfluous zeros (SPEC 2.2).
+
+    Raises BadMechanism for any other text, with ``name`` in its message.
+    """
     if len(text) > 40 or not re.fullmatch(r"(0|[1-9][0-9]*)(\.[0-9]*[1-9])?", text, re.ASCII):
         raise BadMechanism(f"{name} is {text!r}; write a plain decimal number, such as 1.5")
     return Fraction(text)

@@ -89,7 +89,7 @@ class Privacy:
 
 
 def to_decimal_text(value: Fraction) -> str:
-    """Returns a decimal in its one spelling: no exponent, no trailing zeros.
+    """Returns a decimal fraction as text, without an exponent and without superfluous zeros.
 
     >>> to_decimal_text(Fraction(3, 2))
     '1.5'

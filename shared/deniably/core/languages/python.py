@@ -24,7 +24,7 @@ class Python(ScriptCode):
 
     @classmethod
     def comment(cls, text: str) -> Self:
-        """Returns a line that is a comment.
+        """Returns a line of Python that is a comment with this text.
 
         In one of a file's first two lines it could name an encoding: those belong to the template.
         """

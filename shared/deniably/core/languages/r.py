@@ -33,7 +33,7 @@ class R(ScriptCode):
 
     @classmethod
     def comment(cls, text: str) -> Self:
-        """Returns a line that is a comment."""
+        """Returns a line of R that is a comment with this text."""
         return cls._made(f"# {one_line(text)}".rstrip())
 
 

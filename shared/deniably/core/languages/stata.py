@@ -34,7 +34,7 @@ class Stata(ScriptCode):
 
     @classmethod
     def comment(cls, text: str) -> Self:
-        """Returns a line that is a comment."""
+        """Returns a line of Stata that is a comment with this text, changed as by ``text``."""
         return cls._made(f"* {_plain(text)}".rstrip())
 
 
