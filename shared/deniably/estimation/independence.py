@@ -53,8 +53,8 @@ def independence(first: npt.ArrayLike, second: npt.ArrayLike) -> Independence:
     hold where most reports agree: level .05 was .17 for 5 choices, epsilon 4, n = 100 and 98 % of
     answers alike.
 
-    Shuffling takes only the number of each pair of kinds of reports: 10 ms for a million reports
-    and 5 choices each. Where 99 shuffles would take more than about a second (thousands of
+    Equal reports are of one kind, and shuffling takes only the number of each pair of kinds: 10 ms
+    for a million reports and 5 choices each. Where 99 shuffles would take more than about a second (thousands of
     respondents, and hundreds of kinds of reports to both questions), p is that of chi-squared.
 
     The shuffles are seeded from these numbers, so the same reports always have the same p-value.
