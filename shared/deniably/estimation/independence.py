@@ -54,8 +54,9 @@ def independence(first: npt.ArrayLike, second: npt.ArrayLike) -> Independence:
     answers alike.
 
     Equal reports are of one kind, and shuffling takes only the number of each pair of kinds: 10 ms
-    for a million reports and 5 choices each. Where 99 shuffles would take more than about a second (thousands of
-    respondents, and hundreds of kinds of reports to both questions), p is that of chi-squared.
+    for a million reports and 5 choices each. Where 99 shuffles would take more than about a second
+    (thousands of respondents, and hundreds of kinds of reports to both questions), p is that of
+    chi-squared.
 
     The shuffles are seeded from these numbers, so the same reports always have the same p-value.
     That is as good as a fresh seed: the seed is a hash of the table, and so has nothing to do with
