@@ -1,1 +1,1 @@
-"""Bytes and exact numbers, and the one door of randomness; knows no survey."""
+"""Bytes, exact numbers and the one source of randomness; knows no survey."""

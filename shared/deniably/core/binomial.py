@@ -22,6 +22,7 @@ def upper_tail(count: npt.ArrayLike, n: float, share: npt.ArrayLike) -> Floats:
     at, share = np.broadcast_arrays(
         np.asarray(count, dtype=np.float64), np.asarray(share, dtype=np.float64)
     )
+    # P(X >= count) = 1 - P(n - X >= n - count + 1), and n - X ~ Binomial(n, 1 - share).
     above = at > n * share
     side = _falling_tail(np.where(above, at, n - at + 1), n, np.where(above, share, 1 - share))
     result: Floats = np.clip(np.where(above, side, 1 - side), 0.0, 1.0)
@@ -29,9 +30,10 @@ def upper_tail(count: npt.ArrayLike, n: float, share: npt.ArrayLike) -> Floats:
 
 
 def wilson(successes: npt.ArrayLike, n: float, alpha: float) -> tuple[Floats, Floats]:
-    """Wilson's 1927 score interval (JASA 22:209, eq. 5) for binomial shares; level 1 - alpha.
+    """Returns (low, high) of Wilson's score interval for binomial shares, of level 1 - alpha.
 
-    Both ends are from 0 to 1, in the shape of ``successes``.
+    Both are from 0 to 1 and have the shape of ``successes``. Source: Wilson 1927 (JASA 22:209), eq.
+    5.
 
     >>> low, high = wilson(30, 100, alpha=0.05)
     >>> f"{low:.3f} {high:.3f}"
@@ -50,10 +52,10 @@ def wilson(successes: npt.ArrayLike, n: float, alpha: float) -> tuple[Floats, Fl
 def clopper_pearson(
     successes: npt.ArrayLike, n: npt.ArrayLike, alpha: float
 ) -> tuple[Floats, Floats]:
-    """Computes Clopper and Pearson's exact interval (1934, Biometrika 26:404) of level 1 - alpha.
+    """Returns (low, high) of Clopper and Pearson's exact interval for shares, of level 1 - alpha.
 
-    Its ends are quantiles of beta distributions: the shares at which the tail beyond the count has
-    the probability alpha / 2.
+    The ends are quantiles of beta distributions: the shares at which the tail beyond the count has
+    the probability alpha / 2. Source: Clopper and Pearson 1934 (Biometrika 26:404).
     """
     from scipy import special
 
@@ -73,6 +75,8 @@ def sum_law(first: tuple[int, float], second: tuple[int, float]) -> Floats:
     """
     (n1, p1), (n2, p2) = first, second
     size = n1 + n2 + 1
+    # The characteristic function of a binomial is (1 - p + p e^(it))^n; that of a sum is the
+    # product.
     turn = np.exp(-2j * np.pi * np.arange(size) / size)
     law = np.fft.ifft((1 - p1 + p1 * turn) ** n1 * (1 - p2 + p2 * turn) ** n2).real
     result: Floats = np.maximum(law, 0.0)  # rounding leaves some probabilities below 0
@@ -89,6 +93,7 @@ def sum_at_most(law: Floats, n: int, total: int) -> float:
     values, largest = np.arange(len(law)), n * (len(law) - 1)
     mean = float(law @ values)
     spread = (n * float(law @ (values - mean) ** 2)) ** 0.5
+    # The sum is taken modulo ``size``: what wraps around is more than 20 standard deviations away.
     size = min(math.ceil(40 * spread) + 2 * len(law), largest + 1)
     first = min(max(round(n * mean) - size // 2, 0), largest + 1 - size)
     terms = min(max(total - first + 1, 0), size)
@@ -98,16 +103,19 @@ def sum_at_most(law: Floats, n: int, total: int) -> float:
     turn = np.exp(-2j * np.pi * frequency / size)
     alone = cast(_Complexes, np.polyval(law[::-1], turn))
     transformed = alone**n * _power(turn, -first, size)
+    # The geometric sum over the values first .. total, which gives P(<= total) rather than one P.
     waves = transformed * (_power(turn, -terms, size) - 1) / (1 / turn - 1)
     twice = np.where(2 * frequency == size, 1.0, 2.0)  # of a frequency and its mirror image
     return float(min(max((terms + (twice * waves.real).sum()) / size, 0.0), 1.0))
 
 
-_LONG = 4096
+_LONG = 4096  # for a shorter transform all frequencies are taken
 
 
 def _power(turn: _Complexes, exponent: int, size: int) -> _Complexes:
     """turn ** exponent for the first roots of unity of order ``size``, without rounding errors."""
+    # The exponent is reduced in whole numbers: a large power of a float would turn its rounding
+    # error, too.
     steps = np.arange(1, len(turn) + 1) * (exponent % size) % size
     power: _Complexes = np.exp(-2j * np.pi * steps / size)
     return power

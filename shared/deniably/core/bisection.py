@@ -22,6 +22,7 @@ def smallest(accepts: Callable[[float], bool], high: float, precision: float = 1
         high *= 2
         if high > 1e300:
             raise ValueError("no number satisfies the condition")
+    # From here on ``high`` is always a number that was accepted.
     least, low = high * 1e-15, high / 2
     while accepts(low):
         high, low = low, low / 2
@@ -36,11 +37,12 @@ def smallest(accepts: Callable[[float], bool], high: float, precision: float = 1
 def smallest_within(
     falling: Callable[[float], float], most: float, high: float, precision: float = 1e-12
 ) -> float:
-    """Returns what ``smallest`` does for ``falling(x) <= most``, with fewer evaluations.
+    """Returns the smallest x with ``falling(x) <= most``: ``smallest``, in fewer evaluations.
 
-    Where its logarithm falls smoothly it takes half of them or less: places that lines through two
-    values tell come first, and a place beyond one that is known is not looked at. ``falling`` never
-    rises, and ``most > 0``. Raises ValueError as ``smallest`` does.
+    ``falling`` never rises, and ``most > 0``. Places are chosen by linear interpolation of log
+    ``falling`` first and by halving then. A place whose result follows from a known one is not
+    evaluated. Where the logarithm is smooth this takes half the evaluations or less. Raises
+    ValueError where no x up to 1e300 is accepted.
 
     >>> round(smallest_within(lambda x: 1 / x**2, most=0.5, high=1.0), 6)
     1.414214
@@ -61,6 +63,8 @@ def smallest_within(
         while left:
             left -= 1
             (low, above), (high, below) = refused, accepted
+            # Interpolates log falling(x) between the two nearest places, for where it is log
+            # ``most`` (regula falsi).
             width = high - low
             if width <= 8 * precision * high:
                 return
@@ -71,6 +75,8 @@ def smallest_within(
             looked(low + width * (part + math.copysign(aside, 0.5 - part)))
 
     def accepts(place: float) -> bool:
+        # ``falling`` never rises, so only a place between the nearest refused and the nearest
+        # accepted one is open.
         if 0 < refused[0] < place < accepted[0] < math.inf:
             nearer()
         if refused[0] < place < accepted[0]:
@@ -81,4 +87,5 @@ def smallest_within(
 
 
 _LOOKS = 8  # along lines; where a value leaps they tell little, and halves do the rest
+# Stands in for a value of 0, which has no logarithm.
 _TINY = 1e-30

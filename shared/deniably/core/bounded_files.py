@@ -22,7 +22,7 @@ DOCUMENT = 64 << 20
 SMALL = 16 << 20
 """Bytes of a document without a type: Python's objects for it take up to 30 times as much."""
 LINE = 1 << 20
-"""Bytes of a line. A report has at most as many (SPEC section 6)."""
+"""Bytes of a line. A report has at most as many (SPEC 5)."""
 UNPACKED = 1 << 32
 """Bytes of a file in a .zip, unpacked: 4 GB, which is more than 20 million reports."""
 RATIO = 200
@@ -39,7 +39,7 @@ _KINDS = (
 
 
 def open_file(path: str | Path) -> BinaryIO:
-    """Open a regular file to read its bytes, without waiting for anybody.
+    """Opens a regular file and returns it, to read its bytes; never waits for another program.
 
     Links are followed; what counts is what they lead to. Raises BadInput for a folder, a pipe, a
     device and a socket, and OSError where the file cannot be opened.
@@ -56,7 +56,11 @@ def open_file(path: str | Path) -> BinaryIO:
 
 
 def check_file(path: str | Path) -> Path:
-    """Returns the path of a regular file, for a library that opens it. Raises as ``open_file``."""
+    """Returns ``path`` of a regular file that can be opened, for a library that opens it itself.
+
+    Raises BadInput for a folder, a pipe, a device and a socket, and OSError where it cannot be
+    opened.
+    """
     with open_file(path):
         return Path(path)
 
@@ -72,10 +76,12 @@ def _check_regular(path: str | Path, mode: int) -> None:
 def read_file(path: str | Path, limit: int = DOCUMENT) -> bytes:
     """Returns the bytes of a document of at most ``limit`` bytes.
 
-    Raises BadInput for a larger one and as ``open_file`` does, and OSError.
+    Raises BadInput for a larger one and for what is no regular file, and OSError where it cannot be
+    read.
     """
     with open_file(path) as file:
         size = os.fstat(file.fileno()).st_size
+        # The file may have grown since its size was read: one byte more than the limit shows it.
         content = b"" if size > limit else file.read(limit + 1)
     if max(size, len(content)) > limit:
         raise BadInput(
@@ -87,8 +93,10 @@ def read_file(path: str | Path, limit: int = DOCUMENT) -> bytes:
 
 
 def read_json(path: str | Path, limit: int = SMALL) -> object:
-    """Returns the value in a JSON file. Raises as ``read_file``, and ValueError where it is
-    none."""
+    """Returns the value in a JSON file of at most ``limit`` bytes.
+
+    Raises BadInput and OSError as ``read_file`` does, and ValueError where the file holds no JSON.
+    """
     try:
         value: object = json.loads(read_file(path, limit))
     except RecursionError:
@@ -99,7 +107,8 @@ def read_json(path: str | Path, limit: int = SMALL) -> object:
 def file_lines(path: str | Path, longest: int = LINE) -> Iterator[bytes]:
     """Yields the lines of a file, each with its end.
 
-    Raises BadInput for a line of more than ``longest`` bytes and as ``open_file`` does; OSError.
+    Raises BadInput for a line of more than ``longest`` bytes and for what is no regular file, and
+    OSError where the file cannot be read.
     """
     with open_file(path) as file:
         number = 0
@@ -115,18 +124,20 @@ def file_lines(path: str | Path, longest: int = LINE) -> Iterator[bytes]:
 
 
 def text_lines(path: str | Path, encoding: str = "utf-8") -> Iterator[str]:
-    """Yields the lines of a text, without a byte order mark. Raises as ``file_lines``, and
-    UnicodeDecodeError."""
+    """Yields the decoded lines of a text file, each with its end, without a byte order mark.
+
+    Raises BadInput and OSError as ``file_lines`` does, and UnicodeDecodeError for another encoding.
+    """
     for number, line in enumerate(file_lines(path)):
         yield line.decode(f"{encoding}-sig" if number == 0 else encoding)
 
 
 def unpack(archive: ZipFile, member: ZipInfo, to: Path) -> None:
-    """Write a file of a .zip into a new file, of at most ``UNPACKED`` bytes and ``RATIO`` times its
-    packed size.
+    """Writes a member of a .zip into the new file ``to``, if it does not unpack to too much.
 
-    Raises BadInput where it becomes larger, whatever its header says; FileExistsError; and what
-    zipfile raises for a damaged one.
+    At most 4 GiB may come of it, and beyond 64 MiB at most 200 times its packed size. Raises
+    BadInput where it becomes larger, whatever its header says, FileExistsError where ``to`` exists,
+    and the errors of zipfile for a damaged archive.
     """
     limit = min(UNPACKED, max(DOCUMENT, RATIO * member.compress_size))
     why = f"{Path(member.filename).name} in it unpacks to more than {megabytes(limit)}: "
@@ -136,6 +147,7 @@ def unpack(archive: ZipFile, member: ZipInfo, to: Path) -> None:
     if member.file_size > limit:
         raise too_large
     with archive.open(member) as packed, to.open("xb") as plain:
+        # The size in the header may be false, so what comes is counted.
         while piece := packed.read(_PIECE):
             size += len(piece)
             if size > limit:
@@ -146,8 +158,9 @@ def unpack(archive: ZipFile, member: ZipInfo, to: Path) -> None:
 def check_zip(path: str | Path) -> Path:
     """Returns the path of a .zip, such as a workbook, for a library that unpacks it in memory.
 
-    Raises BadInput where all of it would take more than ``DOCUMENT`` bytes and ``RATIO`` times its
-    size, or more than ``UNPACKED``, and as ``open_file``; BadZipFile where it is none.
+    Raises BadInput where all its files together would take more than 4 GiB, or more than 64 MiB and
+    200 times the size of the .zip, and for what is no regular file. Raises BadZipFile where it is
+    no .zip.
     """
     with open_file(path) as file, ZipFile(file) as archive:
         members = archive.infolist()

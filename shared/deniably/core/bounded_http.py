@@ -47,7 +47,7 @@ _LOOKS = 0.2
 
 
 class _Request:
-    """The time that a request has left. ``line`` is a second handle of its connection."""
+    """The time that a request has left. ``line`` is a second handle of its connection's socket."""
 
     def __init__(self, line: socket) -> None:
         self._line = line
@@ -57,29 +57,35 @@ class _Request:
         """Whether its answer alone holds the connection, which ends with it."""
 
     def begin(self, patience: float) -> None:
-        """A request is sent on the connection."""
+        """Starts the time of a request that is sent on the connection: ``patience`` seconds."""
         self.late, self._until = False, time.monotonic() + patience
         _WATCH.add(self)
 
     def came(self, size: int) -> None:
-        """So many bytes of the answer came."""
+        """Adds the time that ``size`` bytes of the answer earn."""
         self._until += size / RATE
 
     def read(self) -> None:
-        """The whole answer was read; the connection waits for another request."""
+        """Ends the watch: the whole answer was read, and the connection may carry another
+        request."""
         _WATCH.remove(self)
         if self.owned:
             self._line.close()
 
     def close(self) -> None:
-        """The connection is closed."""
+        """Ends the watch and closes the second handle, as the connection is closed."""
         _WATCH.remove(self)
         self._line.close()
 
     def ended_late(self) -> bool:
-        """End the connection where its time is over: whoever reads from it goes on at once."""
+        """Shuts the connection down if its time is over, and returns whether it is.
+
+        A thread that reads from it goes on at once.
+        """
         if time.monotonic() > self._until:
             self.late = True
+            # Shutdown wakes a reader in another thread, which close does not. The other end may
+            # have closed it already.
             with suppress(OSError):
                 self._line.shutdown(SHUT_RDWR)
         return self.late
@@ -94,13 +100,14 @@ class _Watch:
             os.register_at_fork(after_in_child=self.forget)
 
     def forget(self) -> None:
-        """Begin without a request: a new process has none of its parent's threads."""
+        """Starts again without requests: after a fork, the child has none of its parent's
+        threads."""
         self._lock = threading.Lock()
         self._open: dict[_Request, None] = {}
         self._looking = False
 
     def add(self, request: _Request) -> None:
-        """From now on until ``remove``."""
+        """Watches a request until ``remove``, and starts the thread if none runs."""
         with self._lock:
             self._open[request] = None
             if not self._looking:
@@ -108,7 +115,7 @@ class _Watch:
                 threading.Thread(target=self._look, name="deniably-patience", daemon=True).start()
 
     def remove(self, request: _Request) -> None:
-        """Its answer was read, or its connection is closed."""
+        """Stops watching a request: its answer was read, or its connection is closed."""
         with self._lock:
             self._open.pop(request, None)
 
@@ -116,6 +123,8 @@ class _Watch:
         while True:
             time.sleep(_LOOKS)
             with self._lock:
+                # Under the lock: ``add`` must see either that this thread looks on, or that it has
+                # ended.
                 self._open = {each: None for each in self._open if not each.ended_late()}
                 self._looking = bool(self._open)
                 if not self._looking:
@@ -217,7 +226,7 @@ class BoundedAdapter(HTTPAdapter):
         self.poolmanager.pool_classes_by_scheme = _POOLS
 
     def proxy_manager_for(self, *arguments: Any, **options: Any) -> Any:
-        """Makes a pool for a proxy, whose connections are watched, too."""
+        """Makes a pool for a proxy, whose connections are watched as those without a proxy are."""
         manager = super().proxy_manager_for(*arguments, **options)
         manager.pool_classes_by_scheme = _POOLS
         return manager
@@ -227,9 +236,10 @@ _POOLS = {"http": _PlainPool, "https": _SecurePool}
 
 
 class BoundedSession(requests.Session):
-    """A session that follows no redirect, and that does not look where one leads.
+    """A session of requests that follows no redirect and does not read the body of one.
 
-    requests reads the whole body of a redirect that it is not to follow, however long that is.
+    requests itself reads the whole body of a redirect that it is not to follow, however long that
+    is.
     """
 
     def __init__(self) -> None:
@@ -238,12 +248,17 @@ class BoundedSession(requests.Session):
             self.mount(scheme, BoundedAdapter())
 
     def get_redirect_target(self, resp: requests.Response) -> None:
-        """Returns None, so that a token and a device's report go to no other address."""
+        """Returns None for every response, so that a token or a device's report goes to no other
+        address."""
 
 
 def bounded_session(*, trust_env: bool = True) -> requests.Session:
-    """Returns a session whose requests end in time, and whose answers are for ``read_answer``."""
+    """Returns a session whose requests end in time, for answers that ``read_answer`` reads.
+
+    With ``trust_env`` it takes proxies and certificates from the environment.
+    """
     session = BoundedSession()
+    # Nothing but gzip, which ``answer_pieces`` decompresses itself within limits.
     session.headers["Accept-Encoding"] = "gzip"
     session.trust_env = trust_env
     return session
@@ -272,8 +287,10 @@ def read_answer(response: requests.Response, limit: int) -> bytes:
 
 
 def answer_lines(response: requests.Response, longest: int = LINE) -> Iterator[bytes]:
-    """Yields the lines of a streamed answer, without their ends. Raises as ``read_answer`` does,
-    and BadInput for a line of more than ``longest`` bytes."""
+    """Yields the lines of a streamed answer, without their ends.
+
+    Raises BadInput for a line of more than ``longest`` bytes, and the errors of ``answer_pieces``.
+    """
     rest = bytearray()
     for piece in answer_pieces(response):
         first, *lines = piece.split(b"\n")
@@ -294,8 +311,9 @@ def answer_lines(response: requests.Response, longest: int = LINE) -> Iterator[b
 def answer_pieces(response: requests.Response) -> Iterator[bytes]:
     """Yields the pieces of a streamed answer, decompressed, each of at most 64 KiB.
 
-    Raises BadInput where they become too many times as large, or have an encoding that was not
-    asked for; and requests' errors as ``read_answer`` does.
+    Raises BadInput where decompression makes more than 64 MiB and more than ``RATIO`` times what
+    came, or where the encoding was not asked for; ReadTimeout where the answer takes too long, and
+    other errors of requests where the connection breaks.
     """
     request: _Request | None = getattr(response.raw, "watched", None)
     decoder = _decoder(response)
@@ -318,6 +336,7 @@ def answer_pieces(response: requests.Response) -> Iterator[bytes]:
 
 def _raw_pieces(response: requests.Response, request: _Request | None) -> Iterator[bytes]:
     try:
+        # Not decoded by urllib3, which would decompress a piece without a limit.
         for piece in response.raw.stream(_PIECE, decode_content=False):
             if request is not None:
                 request.came(len(piece))
@@ -375,5 +394,5 @@ def check_no_redirect(response: requests.Response) -> None:
 
 
 def host_of(response: requests.Response) -> str:
-    """Returns the server's name, with its port."""
+    """Returns the host of the server that answered, with its port if the URL names one."""
     return urlsplit(response.url).netloc.rpartition("@")[2]

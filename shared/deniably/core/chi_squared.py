@@ -17,6 +17,8 @@ def chi_squared_tail(x: float, degrees: int) -> float:
         return 1.0
     odd = degrees % 2
     tail = math.erfc(math.sqrt(x / 2)) if odd else 0.0
+    # The terms (x/2)^(j/2) e^(-x/2) / Gamma(j/2 + 1), by logarithms: the factors alone can
+    # overflow.
     for j in range(odd, degrees, 2):
         half = j / 2
         tail += math.exp(half * math.log(x / 2) - x / 2 - math.lgamma(half + 1))

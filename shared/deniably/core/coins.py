@@ -1,4 +1,4 @@
-"""The one door through which randomness enters: exact uniform integers (SPEC section 1)."""
+"""The one source of randomness: exact uniform integers (SPEC 1)."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from struct import Struct
 LARGEST = 1 << 53
 """The largest bound of a draw: what a JavaScript number holds exactly."""
 
-_MOST = LARGEST - 1
-_DRAW = 7
+_MOST = LARGEST - 1  # as a mask, the lowest 53 bits
+_DRAW = 7  # bytes of a draw: the fewest that hold 53 bits (SPEC 1)
 _POOL = 8
 """Draws whose bytes are fetched at once: as many as a report to a question or two takes. A fetch is
 a system call, and every byte costs, too."""
@@ -26,7 +26,7 @@ _integer = int.from_bytes
 
 
 class Coins:
-    """Uniform integers, drawn by rejection from the operating system's random bytes.
+    """A source of uniform integers, drawn by rejection from the operating system's random bytes.
 
     ``source(count)`` returns the next ``count`` random bytes; only tests pass one. Make a new
     object for each report. It fetches bytes for several draws at a time, and unused ones are
@@ -44,7 +44,7 @@ class Coins:
         self._source = source or _nothing
 
     def below(self, n: int) -> int:
-        """An integer in ``0 .. n-1``, each with probability exactly 1/n.
+        """Returns an integer in ``0 .. n-1``, each with probability exactly 1/n.
 
         Raises ValueError unless 1 <= n <= 2**53.
         """
@@ -59,7 +59,7 @@ class Coins:
                 return drawn
 
     def below_each(self, bounds: range) -> list[int]:
-        """``below`` of every bound, in this order: the same draws from the same bytes, but quicker.
+        """Returns ``below(n)`` for each bound n, in this order: the same draws, but quicker.
 
         Raises ValueError, before any draw, unless each is from 1 to 2**53.
         """
@@ -76,9 +76,10 @@ class Coins:
         return self._drawn_again(taken, bounds)
 
     def choose(self, weights: Sequence[int]) -> int:
-        """An index of ``weights``, drawn with probability weight / sum of the weights.
+        """Returns an index of ``weights``, drawn with probability weight / sum of the weights.
 
-        Raises ValueError where a weight is negative, or where there are none.
+        Raises ValueError where a weight is negative, where there are none, and unless their sum is
+        from 1 to 2**53.
         """
         if not weights or min(weights) < 0:
             raise ValueError("choose needs weights, none of them negative")
@@ -88,7 +89,7 @@ class Coins:
         return bisect_right(ends, self.below(ends[-1]))
 
     def chance(self, n: int, d: int) -> bool:
-        """True with probability exactly ``e**-(n/d)``, for 0 <= n <= d <= 2**53.
+        """Returns True with probability exactly ``e**-(n/d)``, for 0 <= n <= d <= 2**53.
 
         Source: Canonne, Kamath and Steinke 2020, algorithm 1 (SPEC 2.10), which plays the series
         1 - x + x**2/2! - ... as a game that ends at some step.
@@ -100,7 +101,7 @@ class Coins:
         return step % 2 == 1
 
     def pick(self, n: int, size: int) -> list[int]:
-        """``size`` distinct integers below ``n``; every ordered choice is equally likely.
+        """Returns ``size`` distinct integers below ``n``; every ordered choice is equally likely.
 
         Source: a Fisher-Yates shuffle, stopped after ``size`` steps. Raises ValueError unless
         0 <= size <= n.
@@ -114,7 +115,7 @@ class Coins:
         return items[:size]
 
     def draw_id(self) -> str:
-        """The id of a report: 128 random bits as 32 hexadecimal digits (SPEC 5).
+        """Returns the id of a report: 128 random bits as 32 hexadecimal digits (SPEC 5).
 
         A method of its own lets an audit, which cannot walk 2**128 branches, watch each id that is
         drawn and look for it in the report.
@@ -130,6 +131,7 @@ class Coins:
     def _bytes_of(self, count: int) -> bytes:
         """The bytes of so many draws."""
         if not self._from_system:
+            # A source of a test is asked as ``below`` would ask it: 7 bytes at a time.
             return b"".join([self._source(_DRAW) or self._fetched(_POOL) for _ in range(count)])
         taken = self._source(count * _DRAW)
         if missing := count - len(taken) // _DRAW:
@@ -149,7 +151,10 @@ _nothing = BytesIO().read
 
 
 class _Words:
-    """Reads many draws at once: in four calls, whatever their number."""
+    """Reads many draws at once, in four calls whatever their number.
+
+    A loop in Python over the draws would take most of the time of a report.
+    """
 
     __slots__ = ("_apart", "_mask", "_size", "_together")
 
@@ -160,7 +165,12 @@ class _Words:
         self._mask = _integer(_MOST.to_bytes(8) * count)
 
     def read(self, taken: bytes) -> tuple[int, ...]:
-        """The lowest 53 bits of every draw, each of which has its bytes in this order."""
+        """Splits ``taken`` into draws of 7 bytes; returns the lowest 53 bits of each as an integer.
+
+        The bytes of a draw are in big-endian order.
+        """
+        # A zero byte before each draw makes words of 8 bytes, which one mask cuts to 53 bits and
+        # one call unpacks.
         padded = _integer(b"\0".join(self._apart.unpack(taken)))
         return self._together.unpack((padded & self._mask).to_bytes(self._size))
 

@@ -7,7 +7,7 @@ EVERYBODY = 10**10
 
 
 def counted(n: int, singular: str, many: str = "") -> str:
-    """Returns a number of things as text; ``many`` is the plural if more than an s is added.
+    """Returns a count with its noun; ``many`` is the plural of a noun that takes more than an s.
 
     >>> counted(1, "report"), counted(1234, "person", "people")
     ('1 report', '1,234 people')

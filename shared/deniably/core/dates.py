@@ -6,8 +6,11 @@ from datetime import date
 
 
 def is_date(text: str) -> bool:
-    """Whether a text such as 2026-11-21 is a day of the calendar, of the years 1000 to 2999."""
+    """Returns whether ``text`` is a day of the calendar, such as 2026-11-21, of the years 1000 to
+    2999."""
     try:
+        # Some spellings, such as 20261121, are parsed, too: only the one that is written back
+        # counts. So days compare as texts.
         return "1000" <= text < "3000" and date.fromisoformat(text).isoformat() == text
     except ValueError:
         return False

@@ -98,7 +98,8 @@ class BadKey(DeniablyError, ValueError):
 
 
 class BadWords(DeniablyError, ValueError):
-    """Words do not open the copy of a signature. The message holds none of its words."""
+    """The words that were typed do not open the copy of an author's key. The message holds none of
+    them."""
 
 
 class BadSignature(DeniablyError, ValueError):
@@ -203,7 +204,10 @@ class BudgetSpent(Refused):
 
 
 class WavesSent(Refused):
-    """This device has sent the reports of all the waves that the panel announced."""
+    """This device has sent the reports of all the waves that the panel announced.
+
+    Attributes: ``count``, the number of those waves.
+    """
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -223,6 +227,7 @@ class BadInput(DeniablyError, OSError):
     """
 
     def __init__(self, why: str, source: object) -> None:
+        # OSError sets ``strerror`` and ``filename`` from these; no system call gave the number.
         super().__init__(EINVAL, why, str(source))
 
     def __str__(self) -> str:

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 @lru_cache(maxsize=1024)  # a budget has few limits, and each report needs them
 def exp_bounds(x: Fraction, bits: int) -> tuple[int, int]:
-    """Integers ``low <= 2**bits * e**x <= high`` for ``0 <= x <= 64``.
+    """Returns integers with ``low <= 2**bits * e**x <= high``, for ``0 <= x <= 64``.
 
     Sums the Taylor series in fixed point, each term rounded down for ``low`` and up for ``high``.
     Once the index has passed ``2x`` the terms at least halve, so the rest of the series is at
@@ -27,10 +27,12 @@ def exp_bounds(x: Fraction, bits: int) -> tuple[int, int]:
     index, n, d = 0, x.numerator, x.denominator
     while high_term > 1 or index * d < 2 * n:
         index += 1
+        # Next term of the series is the last one times x / index. -(-a // b) rounds up.
         low_term = low_term * n // (d * index)
         high_term = -(-high_term * n // (d * index))
         low += low_term
         high += high_term
+    # The rest of the series is at most the last term; it counts in the upper bound alone.
     return low, high + high_term
 
 
@@ -42,6 +44,8 @@ def floor_exp(x: Fraction, bits: int) -> int:
     """
     if x == 0:
         return 1 << bits
+    # More bits than asked for: once both bounds agree on the bits before them, so does the true
+    # value. Seldom they straddle an integer, and twice as many are taken.
     guard = 32
     while True:
         low, high = exp_bounds(x, bits + guard)
@@ -56,6 +60,8 @@ def at_most_exp(ratio: Fraction, x: Fraction) -> bool:
         return ratio <= 1
     bits = 64
     while True:
+        # Between the bounds nothing is known: look closer. For rational x > 0 no ratio is equal to
+        # e**x, so the loop ends.
         low, high = exp_bounds(x, bits)
         if ratio * (1 << bits) <= low:
             return True

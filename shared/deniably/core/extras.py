@@ -7,10 +7,10 @@ import sys
 
 
 def install_command(extra: str) -> str:
-    """Returns the command that adds an extra's libraries to the environment that runs this.
+    """Returns the shell command that installs an extra's libraries in the running environment.
 
-    Its pip finds Deniably installed there, from a checkout or a wheel. So it asks the package index
-    for the libraries alone: Deniably itself is on none.
+    Deniably is on no package index. It is installed there already, so pip asks the index for the
+    libraries alone.
 
     >>> install_command("server").endswith("-m pip install 'deniably[server]'")
     True

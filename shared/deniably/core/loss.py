@@ -43,6 +43,7 @@ class Loss:
         )
 
     def __lt__(self, other: Loss) -> bool:
+        # By epsilon alone; deltas are maximised separately (see ``largest``).
         return self._ln() < other._ln()
 
     def at_most_epsilon(self, epsilon: Fraction) -> bool:
@@ -56,17 +57,25 @@ class Loss:
 
     @property
     def odds_bound(self) -> Fraction:
-        """``odds * e**exponent``: exact where the exponent is 0, else rounded up by 2**-60."""
+        """The bound ``odds * e**exponent`` of the likelihood ratio of a report under two answers.
+
+        Exact where the exponent is 0, else rounded up by about 2**-60 of it.
+        """
         if not self.exponent:
             return self.odds
+        # e**exponent = (e**(exponent / parts))**parts, with each exponent in the range of
+        # exp_bounds.
         parts = -(-self.exponent // _STEP)
         _, high = exp_bounds(self.exponent / parts, _BITS)
         return self.odds * Fraction(high, 1 << _BITS) ** int(parts)
 
     def epsilon_text(self, places: int = 2) -> str:
-        """Epsilon as a decimal for people, rounded up: the printed number is never too small."""
+        """Returns epsilon as a decimal for people, rounded up: the printed number is never too
+        small."""
         if self.odds == 1:  # rational: no logarithm to be rounded
             return f"{ceil(self.exponent * 10**places) / 10**places:.{places}f}"
+        # The logarithm has 50 digits; its error is far below what is added, so the sum is not too
+        # small.
         nudged = self._ln() + Decimal(10) ** -20
         return str(nudged.quantize(Decimal(1).scaleb(-places), rounding=ROUND_CEILING))
 
@@ -88,8 +97,7 @@ def _ln(odds: Fraction) -> Decimal:
 
 
 def largest(losses: Sequence[Loss], count: int) -> Loss:
-    """Returns the largest total of any ``count`` of the losses, where only some questions are
-    asked.
+    """Returns a bound of the total of any ``count`` losses, for surveys that ask some questions.
 
     Epsilon and delta are maximised separately: questions with large odds may have no delta, and
     those with a delta small odds.

@@ -28,12 +28,14 @@ _SEVERAL_LINES = ("$.intro", "$.contact")
 
 
 def printable(text: str) -> str:
-    """Returns an untrusted text without the characters that control a terminal."""
+    """Returns an untrusted text without characters that control a terminal or a text's
+    direction."""
+    # A lone surrogate cannot be encoded; printing it would raise an error.
     return _STEERING.sub("", text).encode(errors="ignore").decode()
 
 
 def one_line(text: str) -> str:
-    """``printable`` text on one line: line breaks of every kind, and tabs, become spaces.
+    """Returns a ``printable`` text, with line breaks of every kind and tabs turned into spaces.
 
     So no part of it looks like the program's own output, or like code where it is in a comment.
 
@@ -44,9 +46,9 @@ def one_line(text: str) -> str:
 
 
 def steering_problems(value: object) -> Iterator[Problem]:
-    """Yields a problem for every text of a definition that has such a character.
+    """Yields a Problem for every text in a JSON value with a character that changes its display.
 
-    Line breaks are allowed in ``intro`` and ``contact`` alone.
+    ``value`` is a survey's definition. Line breaks are allowed in ``intro`` and ``contact`` alone.
     """
     for path, text in _texts(value, "$"):
         if why := _what_steers(path, text):
@@ -54,7 +56,10 @@ def steering_problems(value: object) -> Iterator[Problem]:
 
 
 def refused_texts(value: object) -> Iterator[Problem]:
-    """Yields the same problems, each with the first characters of the text, in ASCII."""
+    """Yields a Problem for each text that ``steering_problems`` finds, quoting its beginning.
+
+    At most 64 characters are quoted, in ASCII.
+    """
     for path, text in _texts(value, "$"):
         if why := _what_steers(path, text):
             yield Problem(path, f"{why}; found {json.dumps(text)[:LONGEST_FOUND]}")

@@ -23,7 +23,7 @@ Cell = str | float | bool | None
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Table:
-    """``rows`` for programs, by column name, and ``lines`` for people.
+    """A table: ``rows`` are dicts by column name, for programs; ``lines`` are texts for people.
 
     All rows have the same columns in the same order. ``lines`` is a line of headings, then lines
     of as many texts. Its first ``texts`` columns are left-aligned words, the others right-aligned
@@ -51,16 +51,18 @@ class Table:
     def to_frame(self, engine: str) -> Any: ...
 
     def to_frame(self, engine: str = "pandas") -> Any:
-        """Returns the rows as a frame of pandas, or of an ``engine`` such as "polars" by narwhals.
+        """Returns the rows as a frame of pandas, or of another ``engine``, such as "polars".
 
-        Raises ImportError where the engine is not installed, and ValueError for an unknown one.
+        Raises ImportError where the engine, or narwhals for another one than pandas, is not
+        installed; ValueError for an unknown engine.
         """
         names = list(self.rows[0]) if self.rows else []
         columns = {name: [row[name] for row in self.rows] for name in names}
         return frame(columns) if engine == "pandas" else _other_frame(columns, engine)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values, for JSON."""
+        """Returns the ``caption``, ``rows`` and ``notes`` under these keys, as plain values for
+        JSON."""
         return {
             "caption": self.caption,
             "rows": [dict(row) for row in self.rows],
@@ -122,7 +124,8 @@ class Table:
 
 
 def frame(columns: Mapping[str, Sequence[object]]) -> pd.DataFrame:
-    """Columns as a pandas DataFrame. Raises ImportError where pandas is not installed."""
+    """Returns columns, by name, as a pandas DataFrame. Raises ImportError where pandas is not
+    installed."""
     try:
         import pandas as pd
     except ImportError:
@@ -148,7 +151,7 @@ def _other_frame(columns: Mapping[str, Sequence[object]], engine: str) -> Any:
 
 
 def aligned(lines: Iterable[Sequence[str]], texts: int) -> list[str]:
-    """Lines of text with the cells in columns: the first ``texts`` left-aligned, the others right.
+    """Returns lines with the cells in columns: the first ``texts`` left-aligned, the others right.
 
     Characters that control a terminal are left out: a cell may come from a server or a file.
     """

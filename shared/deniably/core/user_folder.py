@@ -7,12 +7,13 @@ from pathlib import Path
 
 
 def home() -> Path:
-    """Returns the folder DENIABLY_HOME if it is set, else the user's settings folder."""
+    """Returns the folder named by the environment variable DENIABLY_HOME, or ``settings()`` without
+    one."""
     return Path(folder) if (folder := os.environ.get("DENIABLY_HOME")) else settings()
 
 
 def settings() -> Path:
-    """Returns the user's settings folder; ignores DENIABLY_HOME."""
+    """Returns the folder of the user's settings for Deniably; ignores DENIABLY_HOME."""
     import click
 
     return Path(click.get_app_dir("deniably"))

@@ -1,1 +1,1 @@
-"""Which mechanism, and how much epsilon: the best for what an author asks."""
+"""Chooses mechanisms and plans surveys: the best mechanism, people, margins and epsilon."""

@@ -1,4 +1,4 @@
-"""The accuracy of a question with its mechanism, and how much of it waves cost.
+"""Compares the accuracy of a question's mechanism with and without waves.
 
 Needs the extra ``author``.
 """
@@ -28,8 +28,7 @@ def accuracy(mechanism: HasLaw[Law], kind: str) -> float:
 
 
 def cost_of_waves(alone: HasLaw[Law], question: Question) -> float:
-    """Returns the factor by which waves raise the number of people: one wave needs so many times as
-    many for the same accuracy.
+    """Returns how many times as many people as a single survey a wave needs for its accuracy.
 
     ``alone`` is the mechanism that would ask the published ``question`` without waves.
     """
@@ -37,6 +36,8 @@ def cost_of_waves(alone: HasLaw[Law], question: Question) -> float:
     if (
         isinstance(question, Number)
         and question.aim == "distribution"
+        # Distributions of numbers are shown by their distribution function, so its variance is
+        # compared.
         and _windows_at(single) == _windows_at(kept) != 0
     ):
         return cdf_variance(matrix(kept)) / cdf_variance(matrix(single))

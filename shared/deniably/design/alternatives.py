@@ -1,4 +1,4 @@
-"""What the other mechanisms that an author can name would cost: their margins at the same privacy.
+"""Compares the mechanisms that an author can name for a question, at the same privacy.
 
 Needs the extra ``author``.
 """
@@ -26,8 +26,11 @@ USUAL_DELTA = Fraction(1, 100_000)
 
 @dataclass(frozen=True)
 class Alternative:
-    """A mechanism for a question, with its ``title`` for people and the widest ``margin`` of the
-    question's figures: infinite where its reports do not determine one of them."""
+    """A mechanism for a question, with a ``title`` for people and the margin that it would give.
+
+    ``margin`` is the widest of the question's figures, infinite where its reports do not determine
+    one of them.
+    """
 
     title: str
     mechanism: Mechanism
@@ -39,9 +42,10 @@ def alternatives(
 ) -> list[Alternative]:
     """Returns all mechanisms that an author can name for the question, at its epsilon.
 
-    The margins are those of ``deniably.design.planning`` for ``n`` respondents, of whom the
-    fraction ``reports`` answers. The question's own mechanism is among them where it has a name.
-    Empty where there is nothing to choose, and in waves, whose memos bind the choice.
+    The margins are those of ``planning.margin_for`` for ``n`` respondents, of whom the fraction
+    ``reports`` answers. ``share`` is the expected share, None for the worst. The question's own
+    mechanism is among them where it has a name. Empty where there is no other one, and in waves,
+    whose memos restrict the choice.
     """
     if isinstance(question.mechanism, Memoised):
         return []
@@ -61,6 +65,7 @@ def _different(question: Question) -> Iterator[tuple[str, Mechanism]]:
     for name, row in task.names.rows.items():
         if not row.listed:
             continue
+        # Without a delta first, if the question has none: only Gaussian noise needs one.
         for delta in dict.fromkeys((privacy.delta, USUAL_DELTA)):
             try:
                 mechanism = task.choose(replace(privacy, delta=delta), name)

@@ -34,10 +34,11 @@ from deniably.survey.questions import (
 
 
 def mechanism_at(question: Question, privacy: Privacy) -> Mechanism:
-    """Returns the best mechanism, if the question has the best now; else one of the same name.
+    """Returns the mechanism that a question would have at another level of privacy.
 
-    Biased coins become subset selection: their bias is for repeating an old survey. Raises
-    ValueError where no mechanism keeps the privacy.
+    It is the best one, if the question has the best one now, else one of the same name. Channels
+    with biased coins, which repeat an old survey, become subset selection. Raises ValueError where
+    no mechanism keeps the privacy.
     """
     task = task_of(question)
     name = None if _has_the_best(question, task) else task.names.of(question.report_mechanism)
@@ -45,7 +46,8 @@ def mechanism_at(question: Question, privacy: Privacy) -> Mechanism:
 
 
 def task_of(question: Question) -> Task:
-    """Returns the task of a published question: what its mechanism has to estimate."""
+    """Returns the task of a published question: what its mechanism has to estimate, of how many
+    choices."""
     match question:
         case SelectMultiple():
             return ticks_task(len(question.choices), question.most)

@@ -1,8 +1,9 @@
 """Spends one epsilon on a whole survey in the best of three ways (needs the extra ``author``).
 
-``split`` gives every question a part. ``sample`` lets each device answer some questions, drawn at
-random, with a larger part each. ``together`` asks several small questions in one joint report.
-RS+FD (Arcolezi et al. 2021) is not offered: the odds of its whole report exceed its claim.
+``split`` divides the epsilon among all questions. ``sample`` lets each device answer some
+questions, drawn at random, with a larger epsilon each. ``in_one_report`` asks several small
+questions in one joint report. RS+FD (Arcolezi et al. 2021) is not offered: the odds of its whole
+report exceed its claim.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _PATIENCE = 2  # larger variances in a row before the search ends
 
 @dataclass(frozen=True)
 class Spending:
-    """How a budget is spent: ``ask`` questions a person (None: all), each with ``epsilon``.
+    """A way to spend an epsilon: ``ask`` questions a person (None: all), each with ``epsilon``.
 
     With ``product`` all are asked in one joint report. ``variance`` is n times the variance of a
     share of 30 %, or of a mean on 0 to 1, averaged over the questions. ``note`` says in a sentence
@@ -42,7 +43,9 @@ class Spending:
 
 
 def part(epsilon: Fraction, parts: int) -> Fraction:
-    """Returns epsilon / parts, rounded down to six decimals. Raises ValueError below 0.01."""
+    """Returns epsilon / parts, rounded down to six decimals. Raises ValueError where that is below
+    0.01."""
+    # Rounded down: the parts never add up to more than the whole.
     each = Fraction(int(epsilon / parts * _PLACES), _PLACES)
     if each < SMALLEST_EPSILON:
         raise ValueError(
@@ -53,7 +56,11 @@ def part(epsilon: Fraction, parts: int) -> Fraction:
 
 
 def split(epsilon: Fraction, count: int, variance: Callable[[Privacy], float]) -> Spending:
-    """Plans that everybody answers all ``count`` questions. Raises ValueError as ``part`` does."""
+    """Returns the plan that everybody answers all ``count`` questions.
+
+    ``variance`` gives that of a question at a level of privacy. Raises ValueError where less than
+    0.01 is left to each question.
+    """
     each = part(epsilon, count)
     return Spending(
         each,
@@ -69,10 +76,10 @@ def split(epsilon: Fraction, count: int, variance: Callable[[Privacy], float]) -
 def sample(
     epsilon: Fraction, count: int, variance: Callable[[Privacy], float], ask: int | None = None
 ) -> Spending:
-    """Plans that everybody answers ``ask`` questions; by default the number with the least
-    variance.
+    """Returns the plan that everybody answers ``ask`` questions out of ``count``.
 
-    Raises ValueError where not even one question can be asked so.
+    ``ask`` is by default the number with the smallest variance; ``variance`` gives that of a
+    question at a level of privacy. Raises ValueError where not even one question can be asked so.
     """
     plans: list[Spending] = []
     for s in range(1, count) if ask is None else [ask]:
@@ -88,18 +95,23 @@ def sample(
                 each,
                 s,
                 False,
+                # A question is answered by s of ``count`` people.
                 each_variance * count / s,
                 f"Everybody answers {s} of the {count} questions, picked by chance on the device,"
                 f" with epsilon {to_decimal_text(each)} each.",
             )
         )
+        # After two numbers in a row that are no better, further ones are not tried.
         if min(plans, key=lambda plan: plan.variance) not in plans[-_PATIENCE - 1 :]:
             break
     return min(plans, key=lambda plan: plan.variance)
 
 
 def in_one_report(epsilon: Fraction, sizes: Sequence[int]) -> Spending | None:
-    """Plans one joint report on questions with ``sizes`` choices; None where they are too many."""
+    """Returns the plan of one joint report on questions with ``sizes`` choices.
+
+    None where there are fewer than 2 or more than 8 questions, or more than 1024 combinations.
+    """
     k = prod(sizes)
     if len(sizes) < 2 or len(sizes) > MOST_PARTS or k > MOST_CHOICES:
         return None
@@ -116,7 +128,7 @@ def in_one_report(epsilon: Fraction, sizes: Sequence[int]) -> Spending | None:
 
 
 def best(plans: Sequence[Spending]) -> Spending:
-    """Returns the plan with the least variance; its note compares it with the others."""
+    """Returns the plan with the smallest variance; its note compares it with the others."""
     ranked = sorted(plans, key=lambda plan: plan.variance)
     first = ranked[0]
     others = ", ".join(f"{plan.variance:.3g}/n if {_briefly(plan)}" for plan in ranked[1:])

@@ -1,7 +1,8 @@
 """Calibrates one mechanism: finds the parameters with the most accuracy for a level of privacy.
 
 Needs the extra ``author``. Every function takes a ``Privacy`` and returns a mechanism whose loss is
-within it. Where there is none, it raises ValueError with the mend. ``choosing`` compares them.
+within it. Where there is none, it raises ValueError, whose message says what the author can change.
+``choosing`` compares the mechanisms.
 """
 
 from __future__ import annotations
@@ -51,8 +52,8 @@ TYPICAL_SHARE = 0.2
 
 _T = TypeVar("_T", SetResponse, SampledTicks, SetResponse | SampledTicks)
 
-_FEWEST_BITS = 12
-_LARGEST_PART = 1 << 31
+_FEWEST_BITS = 12  # of the weight ``other``: coarser ones would lose too much of the odds
+_LARGEST_PART = 1 << 31  # of a scale's numerator or denominator (SPEC 2.10)
 _PATIENCE = 2  # worse ones in a row before a search ends
 _ALIKE = 65  # from so many positions on, one design serves all: windows have up to 64 rows
 _NARROW_UP_TO = 2  # epsilon
@@ -63,11 +64,12 @@ _MOST_BOUNDED = 1024  # positions; its estimate inverts a square matrix of that 
 
 
 def two_coins(truth: Fraction, yes: Fraction) -> Channel:
-    """Two-coin design for yes or no: the truth with probability ``truth``, else yes with ``yes``.
+    """Returns the two-coin design for yes or no, as a channel.
 
-    Only a fair second coin (yes = 1/2) makes the best of its odds; others are for repeating a
-    survey that was made with them. Raises ValueError unless both are strictly between 0 and 1, and
-    where their common denominator is above 2**53.
+    It reports the truth with probability ``truth``, else yes with probability ``yes``. Only a fair
+    second coin (yes = 1/2) makes the best of its odds; others are for repeating a survey that was
+    made with them. Raises ValueError unless both are strictly between 0 and 1, and where their
+    common denominator is above 2**53.
     """
     if not (0 < truth < 1 and 0 < yes < 1):
         raise ValueError(
@@ -75,6 +77,7 @@ def two_coins(truth: Fraction, yes: Fraction) -> Channel:
             " between 0 and 1"
         )
     says_yes = [truth + (1 - truth) * yes, (1 - truth) * yes]
+    # Whole weights: the smallest common denominator of both rows.
     total = lcm(*(p.denominator for p in says_yes))
     if total > LARGEST:
         raise ValueError(
@@ -84,29 +87,30 @@ def two_coins(truth: Fraction, yes: Fraction) -> Channel:
 
 
 def best_subset(k: int, privacy: Privacy) -> SubsetSelection:
-    """Subset selection (Ye and Barg 2018) with subsets of the best size."""
+    """Returns subset selection (Ye and Barg 2018) with subsets of the best size."""
     return subset_selection(k, *privacy.weights())
 
 
 def k_ary(k: int, privacy: Privacy) -> SubsetSelection:
-    """Generalised randomised response (GRR, k-RR; Kairouz, Oh and Viswanath 2014)."""
+    """Returns generalised randomised response (GRR, k-RR; Kairouz, Oh and Viswanath 2014)."""
     return SubsetSelection(k, 1, *privacy.weights())
 
 
 def warner(k: int, privacy: Privacy) -> SubsetSelection:
-    """Warner's randomised response (1965), for two answers. Raises ValueError for more."""
+    """Returns Warner's randomised response (1965), for two answers. Raises ValueError for more."""
     if k != 2:
         raise ValueError(f"Warner's design is for two answers, not {k}; for more write k_ary")
     return k_ary(2, privacy)
 
 
 def one_optimised(k: int, privacy: Privacy) -> Unary:
-    """Optimised unary encoding (OUE; Wang et al. 2017) of one answer."""
+    """Returns optimised unary encoding (OUE; Wang et al. 2017) of one answer out of k."""
     return optimised(k, 1, privacy)
 
 
 def one_symmetric(k: int, privacy: Privacy) -> Unary:
-    """Symmetric unary encoding (SUE, basic RAPPOR; Erlingsson et al. 2014) of one answer."""
+    """Returns symmetric unary encoding (SUE, basic RAPPOR; Erlingsson et al. 2014) of one answer
+    out of k."""
     return symmetric(k, 1, privacy)
 
 
@@ -114,12 +118,16 @@ def one_symmetric(k: int, privacy: Privacy) -> Unary:
 
 
 def most_accurate(mechanisms: Sequence[_T]) -> _T:
-    """Returns the mechanism with the least variance of an option's share, at a share of 20 %."""
+    """Returns the mechanism with the smallest variance of an option's share, at a share of 20 %."""
     return min(mechanisms, key=lambda mechanism: share_variance(mechanism, TYPICAL_SHARE))
 
 
 def set_responses(k: int, maximum: int, privacy: Privacy) -> list[SetResponse]:
-    """Returns every size of a report, until two in a row are worse or weights no longer fit."""
+    """Returns set responses with reports of size 1, 2, ..., until two in a row are less accurate.
+
+    It also ends where weights no longer fit into 2**53. ``maximum`` ticks are allowed, of k
+    options.
+    """
     responses: list[SetResponse] = []
     for size in range(1, k + 1):
         response = _set_response(k, maximum, size, privacy)
@@ -142,13 +150,13 @@ def best_set_response(k: int, maximum: int, privacy: Privacy) -> SetResponse:
 
 
 def best_sampled_ticks(k: int, maximum: int, privacy: Privacy) -> SampledTicks:
-    """Returns the best number of sampled options; ``maximum`` is not used, any may be ticked."""
+    """Returns sampled ticks with the best number of sampled options; ignores ``maximum``."""
     del maximum
     return most_accurate(sampled_ticks(k, privacy))
 
 
 def best_of_ticks(k: int, maximum: int, privacy: Privacy) -> SetResponse | SampledTicks:
-    """Returns the best set response or sampling of options."""
+    """Returns the more accurate of the best set response and the best sampled ticks."""
     both: list[SetResponse | SampledTicks] = [*set_responses(k, maximum, privacy)]
     return most_accurate([*both, *sampled_ticks(k, privacy)])
 
@@ -156,6 +164,7 @@ def best_of_ticks(k: int, maximum: int, privacy: Privacy) -> SetResponse | Sampl
 def _set_response(k: int, maximum: int, size: int, privacy: Privacy) -> SetResponse | None:
     """A set response with the finest weights within 2**53; None where none fit."""
     for bits in range(BITS, _FEWEST_BITS - 1, -1):
+        # Coarser weights until their sum over all reports fits; own / other stays within the odds.
         own, other = privacy.weights(bits=bits)
         if own <= other:
             break
@@ -167,7 +176,10 @@ def _set_response(k: int, maximum: int, size: int, privacy: Privacy) -> SetRespo
 
 
 def sampled_ticks(k: int, privacy: Privacy) -> list[SampledTicks]:
-    """Returns every number of sampled options, until two in a row are worse."""
+    """Returns sampled ticks with 1, 2, ... sampled options, until two in a row are less accurate.
+
+    It also ends where the epsilon of a tick would be 0.
+    """
     ticks: list[SampledTicks] = []
     for s in range(1, k + 1):
         own, other = privacy.weights(parts=s)
@@ -180,18 +192,20 @@ def sampled_ticks(k: int, privacy: Privacy) -> list[SampledTicks]:
 
 
 def optimised(k: int, maximum: int, privacy: Privacy) -> Unary:
-    """Returns optimised unary encoding (OUE) on sets up to ``maximum``, with exact odds within the
-    promise."""
+    """Returns optimised unary encoding (OUE) of up to ``maximum`` ticks, whose odds are within the
+    privacy."""
     other = 1 << BITS
 
     def made(own: int) -> Unary:
+        # p = own' / total = 1/2, and q = other / (own + other).
         return Unary(k, maximum, own + other, 2 * other, 2 * (own + other))
 
     return _largest(made, privacy)
 
 
 def symmetric(k: int, most: int, privacy: Privacy) -> Unary:
-    """Symmetric unary encoding, as in RAPPOR, on sets of up to ``most``, within the promise."""
+    """Returns symmetric unary encoding (SUE, RAPPOR) of up to ``most`` ticks, within the
+    privacy."""
     other = 1 << BITS
     return _largest(lambda own: Unary(k, most, own, other, own + other), privacy)
 
@@ -199,6 +213,7 @@ def symmetric(k: int, most: int, privacy: Privacy) -> Unary:
 def _largest(made: Callable[[int], Unary], privacy: Privacy) -> Unary:
     """The encoding with the largest weight that keeps the promise, by bisection."""
     low = (1 << BITS) + 1
+    # The odds of a single option are at most those of the whole answer.
     high = privacy.weights()[0] * (1 << BITS) // privacy.weights()[1] + 1
     if not privacy.covers(made(low).loss):
         raise ValueError("so many ticks leave nothing to each; allow fewer or raise epsilon")
@@ -214,6 +229,7 @@ def _largest(made: Callable[[int], Unary], privacy: Privacy) -> Unary:
 def _scale(distance: int | Fraction, privacy: Privacy, what: str) -> str:
     """distance / epsilon, rounded up where it has too many digits."""
     scale = Fraction(distance) / privacy.exponent(what)
+    # A larger scale is more noise, so rounding up keeps the privacy.
     if max(scale.numerator, scale.denominator) > _LARGEST_PART:
         finest = int(_LARGEST_PART / max(scale + 1, Fraction(1)))
         if not finest:
@@ -223,23 +239,27 @@ def _scale(distance: int | Fraction, privacy: Privacy, what: str) -> str:
 
 
 def laplace(k: int, privacy: Privacy) -> Laplace:
-    """Returns Laplace noise on one number."""
+    """Returns discrete Laplace noise on one number of k positions."""
     return Laplace(k, _scale(k - 1, privacy, "laplace"))
 
 
 def bounded_laplace(k: int, privacy: Privacy, beyond: Beyond = "clamp") -> BoundedLaplace:
-    """Laplace noise that stays within the range."""
+    """Returns discrete Laplace noise that stays within the range of k positions; ``beyond`` says
+    how."""
     return _bounded(k, privacy, "bounded_laplace", beyond)
 
 
 def beyond_of(mechanism: Mechanism) -> Beyond:
-    """Returns what the mechanism does with noise beyond the ends of the range: clamp or
-    resample."""
+    """Returns how a mechanism keeps noise within the range: "clamp" or "resample".
+
+    That is "clamp" for mechanisms without bounded noise.
+    """
     return mechanism.beyond if isinstance(mechanism, BoundedLaplace) else "clamp"
 
 
 def exponential(k: int, privacy: Privacy) -> BoundedLaplace:
-    """Returns the exponential mechanism on a scale, whose utility is the distance."""
+    """Returns the exponential mechanism on a scale of k choices; the utility is minus the
+    distance."""
     return _bounded(k, privacy, "exponential", "resample")
 
 
@@ -253,7 +273,7 @@ def _bounded(k: int, privacy: Privacy, what: str, beyond: Beyond) -> BoundedLapl
 
 
 def gaussian(k: int, d: int, privacy: Privacy) -> Gaussian:
-    """Gaussian noise on d numbers of k positions each, within an epsilon and a delta.
+    """Returns discrete Gaussian noise on d numbers of k positions, within an epsilon and a delta.
 
     Raises ValueError without a delta, and where the steps are too many.
     """
@@ -271,14 +291,16 @@ def gaussian(k: int, d: int, privacy: Privacy) -> Gaussian:
 
 
 def one_gaussian(k: int, privacy: Privacy) -> Gaussian:
-    """Gaussian noise on one number."""
+    """Returns discrete Gaussian noise on one number of k positions. Raises ValueError without a
+    delta."""
     return gaussian(k, 1, privacy)
 
 
 def gaussian_vector(sizes: Sequence[int], privacy: Privacy, mend: str = "") -> Gaussian:
-    """Gaussian noise on several numbers, which needs grids of one size.
+    """Returns discrete Gaussian noise on several numbers, which needs grids of one size.
 
-    Raises ValueError where the sizes differ; ``mend`` ends its sentence. Also as ``gaussian``.
+    Raises ValueError where the ``sizes`` differ, with a message that ends with ``mend``, and as
+    ``gaussian`` does.
     """
     if len(set(sizes)) > 1:
         raise ValueError(
@@ -288,14 +310,17 @@ def gaussian_vector(sizes: Sequence[int], privacy: Privacy, mend: str = "") -> G
 
 
 def laplace_vector(sizes: Sequence[int], privacy: Privacy) -> Vector:
-    """Laplace noise on several numbers, each with its part of the epsilon."""
+    """Returns discrete Laplace noise on several numbers, each with an equal part of the epsilon."""
     d = len(sizes)
+    # A scale d times as large: each number has epsilon / d.
     return Vector(d, tuple(Laplace(k, _scale((k - 1) * d, privacy, "laplace")) for k in sizes))
 
 
 def sampled_vector(sizes: Sequence[int], privacy: Privacy) -> Vector:
-    """Returns the best number of sampled parts: tries every one, until several in a row are
-    worse."""
+    """Returns the vector mechanism that reports the best number of parts, drawn at random.
+
+    Numbers of parts are tried from 1 on, until two in a row are worse.
+    """
     rated: list[tuple[float, Vector]] = []
     for s in range(1, len(sizes) + 1):
         own, other = privacy.weights(parts=s)
@@ -314,26 +339,27 @@ def _variance(rated: tuple[float, Vector]) -> float:
 
 
 def is_of_noise(mechanism: Vector) -> bool:
-    """Returns whether the mechanism reports all its numbers, each with noise."""
+    """Returns whether all numbers of a vector are reported with Laplace noise."""
     return all(isinstance(part, Laplace) for part in mechanism.parts)
 
 
 def window_for_mean(k: int, privacy: Privacy) -> Window:
-    """Returns the window with the smallest worst-case variance of the mean."""
+    """Returns the window on k positions with the smallest worst-case variance of the mean."""
     mechanism = best_window(k, *privacy.weights()).mechanism
     assert isinstance(mechanism, Window)
     return mechanism
 
 
 def channel_for_mean(k: int, privacy: Privacy) -> Channel:
-    """Returns the channel with the smallest worst-case variance of the mean."""
+    """Returns the channel on k positions with the smallest worst-case variance of the mean."""
     mechanism = best_channel(k, *privacy.weights()).mechanism
     assert isinstance(mechanism, Channel)
     return mechanism
 
 
 def best_for_a_mean(k: int, privacy: Privacy) -> Window | Channel:
-    """Returns the best window or channel for a mean."""
+    """Returns the more accurate of the best window and the best channel for a mean on k
+    positions."""
     return _design(k, *privacy.weights())
 
 
@@ -349,12 +375,13 @@ def _design(k: int, own: int, other: int) -> Window | Channel:
 
 
 def best_square_wave(k: int, privacy: Privacy) -> Window:
-    """Returns the square wave (Li et al. 2020) for the displayed distribution.
+    """Returns the square wave (Li et al. 2020) over k buckets for the displayed distribution.
 
     Up to epsilon 2 it is ``narrow_square_wave``. Above, that names so few buckets that the fit
     scatters as the reports do, so the width is at least that of Li et al. (2020, SIGMOD, 5.3),
     which maximises the mutual information. W1 error of the displayed distribution, 32 buckets, four
-    shapes, 10,000 reports: 27 % less at epsilon 4, 25 % less at 3. Its price is ``width_price``.
+    shapes, 10,000 reports: 27 % less at epsilon 4, 25 % less at 3. ``width_price`` says what that
+    costs.
     """
     narrow = narrow_square_wave(k, privacy)
     width = informative_width(k, narrow)
@@ -364,10 +391,10 @@ def best_square_wave(k: int, privacy: Privacy) -> Window:
 
 
 def informative_width(k: int, window: Window) -> int:
-    """Returns the width 2 b k in buckets of Li et al. (2020) at the window's odds, rounded; 0 up to
-    epsilon 2.
+    """Returns the width of the square wave of Li et al. (2020) over k buckets, at a window's odds.
 
-    b = (eps e^eps - e^eps + 1) / (2 e^eps (e^eps - 1 - eps)).
+    It is 2 b k, rounded, with b = (eps e^eps - e^eps + 1) / (2 e^eps (e^eps - 1 - eps)); 0 up to
+    epsilon 2.
     """
     odds = window.own / window.other
     epsilon = log(odds)
@@ -377,10 +404,11 @@ def informative_width(k: int, window: Window) -> int:
 
 
 def width_price(mechanism: object) -> float:
-    """Returns how many times as wide as with the narrower window the intervals of shares up to a
-    number are: 1 where ``best_square_wave`` would take no narrower one, and for other mechanisms.
+    """Returns how many times wider a square wave makes intervals of shares up to a number.
 
-    The root of the mean variance of the unbiased distribution function, evenly spread answers.
+    It is compared with the best narrower window: 1 where ``best_square_wave`` would take no
+    narrower one, and for other mechanisms. The price is the root of a ratio of mean variances of
+    the unbiased distribution function, for evenly spread answers.
     """
     if not isinstance(mechanism, Window) or mechanism.k > _EVERY_WIDTH:
         return 1.0
@@ -393,7 +421,7 @@ def width_price(mechanism: object) -> float:
 
 
 def narrow_square_wave(k: int, privacy: Privacy) -> Window:
-    """Returns the square wave with the smallest ``cdf_variance``.
+    """Returns the square wave over k buckets with the smallest ``cdf_variance``.
 
     The best width is proportional to k, so with many buckets only the widths near it are tried.
     """
@@ -408,10 +436,11 @@ def narrow_square_wave(k: int, privacy: Privacy) -> Window:
 
 
 def cdf_variance(channel: Floats) -> float:
-    """Returns the sum over all t of n Var F(t), answers evenly spread over the inputs.
+    """Returns the sum of n Var F(t) over all t, for the unbiased distribution function F.
 
-    With D the probabilities of the outputs, the least n Var of t'f is t' (Q D^-1 Q')^-1 t less the
-    square of t'f (Gauss-Markov), and F(t) adds up the first shares.
+    ``channel`` has shape (inputs, outputs), and answers are evenly spread over the inputs. With D
+    the probabilities of the outputs, the least n Var of t'f is t' (Q D^-1 Q')^-1 t less the square
+    of t'f (Gauss-Markov), and F(t) adds up the first shares.
     """
     k = len(channel)
     information: Floats = (channel / channel.mean(axis=0)) @ channel.T

@@ -1,7 +1,8 @@
 """Plans the machines for a survey from what one form and one report cost.
 
-The costs are measured on two cores (``unit_costs``); the rest is arithmetic. So a plan says how
-many machines, disks and dollars it takes within a factor of two, and what is too small first.
+The costs are measured on two cores (``unit_costs``); the rest is arithmetic. So a plan is right to
+within a factor of two on how many machines, disks and dollars it takes. It also says which part of
+a machine is too small first.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from deniably.core.table import Cell, Table
 from deniably.design.unit_costs import MEASURED, QUESTIONS, UnitCosts
 
 HALF = 0.5
-"""How much of a machine is in use at the peak: the other half is for what nobody planned."""
+"""The fraction of a machine that is in use at the peak: the other half is for what nobody
+planned."""
 CORES = 2
 """The cores of a collector: as many as the machine had on which the costs were measured."""
 MEMORY = 8.0
@@ -25,14 +27,14 @@ LINE = 1000.0
 
 _DAY, _MONTH = 86_400, 30
 _LISTED = 126
-"""Other entries whose hashes a listing has, at most."""
+"""The largest number of other entries whose hashes a listing has (SPEC 10.2)."""
 
 
 @dataclass(frozen=True)
 class Prices:
-    """Dollars for an hour of a core, a month of a gigabyte on disks, and a gigabyte sent.
+    """Prices in dollars: of an hour of a core, a month of a gigabyte on disk, a gigabyte sent.
 
-    Assumed in November 2026, between cheap and dear offers; put in your own.
+    They were assumed in November 2026, between cheap and dear offers; put in your own.
     """
 
     core_hour: float = 0.05
@@ -42,10 +44,11 @@ class Prices:
 
 @dataclass(frozen=True)
 class Fieldwork:
-    """How people answer: in ``waves`` of ``days``, at the busiest hour ``peak`` times the average.
+    """The plan of when people answer: in ``waves`` of ``days`` each.
 
-    With ``form`` they open a web page with nothing of it kept; else devices send reports by
-    themselves. Files are kept for ``months``.
+    At the busiest hour there are ``peak`` times as many reports as on average. With ``form`` people
+    open a web page with nothing of it in their cache; else devices send reports by themselves.
+    Files are kept for ``months``.
     """
 
     name: str
@@ -64,7 +67,7 @@ FIELDWORK = {"census": CENSUS, "panel": PANEL, "telemetry": TELEMETRY}
 
 @dataclass(frozen=True)
 class Machines:
-    """The machines that ``people`` need who answer three questions in a ``fieldwork``."""
+    """The plan of the machines for ``people`` who answer three questions in a ``fieldwork``."""
 
     people: int
     fieldwork: Fieldwork
@@ -88,7 +91,7 @@ class Machines:
 
     @property
     def cores(self) -> float:
-        """The number of cores for proxies and servers at the peak, half of them in use."""
+        """The number of cores for proxies and servers at the peak, if half of them are in use."""
         costs = self.costs
         read = costs.form if self.fieldwork.form else costs.device
         each = costs.connection.value + read.value + costs.report.value
@@ -101,12 +104,13 @@ class Machines:
 
     @property
     def sent(self) -> float:
-        """The gigabytes that are read over all waves."""
+        """The number of gigabytes that people read over all waves."""
+        # The register grows by a survey a wave: on average half of them are in it.
         return self.reports * self._read((self.fieldwork.waves + 1) / 2) / 1e9
 
     @property
     def line(self) -> float:
-        """The megabits a second that are sent at the peak of the last wave."""
+        """The number of megabits a second that are sent at the peak of the last wave."""
         return self.peak * self._read(self.fieldwork.waves) * 8 / 1e6
 
     def _read(self, surveys: float) -> float:
@@ -118,33 +122,36 @@ class Machines:
 
     @property
     def database(self) -> float:
-        """The gigabytes of one wave, in all collectors."""
+        """The size of one wave's databases in gigabytes, over all collectors."""
         return self.people * self.costs.stored.value / 1e9
 
     @property
     def disks(self) -> float:
-        """The gigabytes for a wave: databases, twice that free for the closing, and two backups."""
+        """The size of the disks for a wave in gigabytes.
+
+        They hold the databases, twice that free for closing the survey, and two backups.
+        """
         return 5 * self.database
 
     @property
     def parquet(self) -> float:
-        """The most gigabytes that the report sets of all waves can take."""
+        """The size of the Parquet files of all waves in gigabytes, at most."""
         return self.reports * QUESTIONS * self.costs.parquet.value / 1e9
 
     @property
     def closing(self) -> float:
-        """The seconds until a collector has closed a wave and exported its reports."""
+        """The number of seconds until a collector has closed a wave and exported its reports."""
         each = self.costs.closing.value + self.costs.export.value
         return self.people / self.collectors * each / 1e6
 
     @property
     def tally(self) -> float:
-        """The seconds in which DuckDB counts a wave on two cores."""
+        """The number of seconds in which DuckDB counts a wave on two cores."""
         return self.people * QUESTIONS * self.costs.duckdb.value / 1e9 / CORES
 
     @property
     def money(self) -> tuple[float, float, float]:
-        """The dollars for cores, for disks and for what is sent."""
+        """The dollars for cores, for disks and for the gigabytes that are sent."""
         work, prices = self.fieldwork, self.prices
         hours = work.waves * work.days * 24
         months = work.waves * work.days / _MONTH + 1
@@ -154,7 +161,10 @@ class Machines:
 
     @property
     def strain(self) -> dict[str, float]:
-        """The needs as multiples of one collector's cores, line and memory, if it were alone."""
+        """The needs for cores, line and memory, by these names, as multiples of one collector's.
+
+        The largest says how many collectors are needed.
+        """
         return {
             "cores": self.cores / CORES,
             "line": self.line / LINE / HALF,
@@ -168,7 +178,7 @@ def plan_machines(
     prices: Prices = Prices(),
     costs: UnitCosts = MEASURED,
 ) -> Table:
-    """Returns the machines for each number of ``people``, in a column of its own.
+    """Returns a table of the machines for each number of ``people``, in a column of its own.
 
     Each row has ``people``, ``reports`` over all waves, reports a second on ``average`` and at the
     ``peak``, ``cores``, ``collectors``, gigabytes ``sent``, of a wave in a ``database``, on
@@ -245,7 +255,7 @@ def _texts(plan: Machines) -> dict[str, str]:
 
 
 def two_digits(value: float) -> str:
-    """Returns the number with two significant digits.
+    """Returns a number as text with two significant digits.
 
     >>> two_digits(1653.4), two_digits(0.01653), two_digits(0)
     ('1,700', '0.017', '0')

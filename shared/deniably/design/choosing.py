@@ -1,8 +1,9 @@
 """Chooses the most accurate mechanism for a question by exact variance, or the one named.
 
 Needs the extra ``author``. Every function takes a ``Privacy`` and returns a mechanism whose loss is
-within it. Where there is none, it raises ValueError with the mend. Tables list the names that
-authors can write, one for each task of a question: ``ONE_ANSWER``, ``TICKS``, ``MEAN`` and so on.
+within it. Where there is none, it raises ValueError, whose message says what the author can change.
+Tables list the names that authors can write, one table for each task of a question: ``ONE_ANSWER``,
+``TICKS``, ``MEAN`` and so on.
 """
 
 from __future__ import annotations
@@ -50,8 +51,10 @@ from deniably.survey.questions import Aim
 
 
 def for_choice(k: int, privacy: Privacy, name: str | None = None) -> OfChoice:
-    """Returns the mechanism for one answer out of k: subset selection, best for every k and
-    epsilon.
+    """Returns the mechanism for one answer out of k choices, by default subset selection.
+
+    It is the most accurate for every k and epsilon. ``name`` is that of another mechanism. Raises
+    ValueError for an unknown name.
 
     >>> for_choice(10, Privacy(odds=3)).omega
     3
@@ -60,8 +63,11 @@ def for_choice(k: int, privacy: Privacy, name: str | None = None) -> OfChoice:
 
 
 def for_ticks(k: int, maximum: int, privacy: Privacy, name: str | None = None) -> SomeOf:
-    """Returns the mechanism for up to ``maximum`` of k options with the least variance at a share
-    of 1 in 5."""
+    """Returns the mechanism for up to ``maximum`` ticks of k options, by default the best one.
+
+    That is the one with the smallest variance at a share of 1 in 5. ``name`` is that of another
+    mechanism. Raises ValueError for an unknown name, and where no mechanism keeps the privacy.
+    """
     if name:
         return TICKS[name].build(k, maximum, privacy)
     return best_of_ticks(k, maximum, privacy)
@@ -80,7 +86,12 @@ def for_scale(k: int, aim: Aim, privacy: Privacy, name: str | None = None) -> Of
 
 
 def for_mean(k: int, privacy: Privacy, name: str | None = None, beyond: Beyond = "clamp") -> OfMean:
-    """Returns the mechanism for a mean on a grid of k with the smallest worst-case variance."""
+    """Returns the mechanism for a mean on a grid of k positions, by default the most accurate one.
+
+    That is the one with the smallest worst-case variance. ``name`` is that of another mechanism;
+    ``beyond`` says what bounded Laplace noise does beyond the range. Raises ValueError for an
+    unknown name, and where the named one does not keep the privacy.
+    """
     if name == "bounded_laplace":
         return bounded_laplace(k, privacy, beyond)
     return MEAN[name].build(k, privacy) if name else best_for_a_mean(k, privacy)
@@ -105,9 +116,9 @@ def for_distribution(
 
 
 def for_vector(sizes: Sequence[int], privacy: Privacy, name: str | None = None) -> OfVector:
-    """Returns the mechanism for means of several numbers with the least mean of worst-case
-    variances.
+    """Returns the mechanism for the means of several numbers with ``sizes`` positions.
 
+    By default it is the one with the smallest worst-case variance, averaged over the numbers.
     Gaussian noise takes part where a delta is given; it needs grids of one size.
     """
     if name:
@@ -124,7 +135,8 @@ def for_vector(sizes: Sequence[int], privacy: Privacy, name: str | None = None) 
 def for_joint(kind: str, k: int, privacy: Privacy, name: str | None = None) -> OfChoice:
     """Returns the mechanism for one of the k areas of a map, or combinations of a product.
 
-    Raises ValueError for any mechanism but subset selection.
+    ``kind`` is the type of the question. Raises ValueError for a name of any mechanism but subset
+    selection.
     """
     if name not in (None, *JOINT):
         raise ValueError(f"a {kind} is always asked by subset_selection")
@@ -139,11 +151,12 @@ M_co = TypeVar("M_co", bound=Mechanism, covariant=True)
 
 @dataclass(frozen=True)
 class Named(Generic[P, M_co]):
-    """A mechanism that authors can ask for: ``build`` makes it.
+    """A mechanism that authors can ask for by a name: ``build`` makes it.
 
-    ``is_it`` tells it from others of its class. ``listed`` is its name in sentences on what is
-    allowed; it is empty where the name would be a duplicate or of no use there. ``title`` is what
-    people call it, where that is not its name, or makes that of the mechanism.
+    ``is_it`` tells it from others of its class. ``listed`` is its name in sentences that say what
+    is allowed; it is empty where the name would be a duplicate or of no use there. ``title`` is
+    what people call the mechanism, where that is not its name, or a function that makes it from the
+    mechanism.
     """
 
     build: Callable[P, M_co]
@@ -152,7 +165,7 @@ class Named(Generic[P, M_co]):
     title: str | Callable[[Any], str] = ""
 
     def titled(self, name: str, mechanism: Mechanism) -> str:
-        """Returns the name that people use for a ``mechanism`` built under this ``name``."""
+        """Returns what people call a ``mechanism`` that was built under this ``name``."""
         if callable(self.title):
             return self.title(mechanism)
         return self.title or name.replace("_", " ")
@@ -160,13 +173,17 @@ class Named(Generic[P, M_co]):
     @property
     def made(self) -> type[Mechanism]:
         """The class of the mechanisms that ``build`` returns."""
+        # Read from the annotation, so that a row does not name its class a second time.
         made: type[Mechanism] = get_type_hints(self.build)["return"]
         return made
 
 
 @dataclass(frozen=True)
 class Names(Generic[P, M_co]):
-    """The mechanisms for one task, by name; ``refusal`` is the error for any other name."""
+    """The mechanisms for one task, by the names that authors write.
+
+    ``refusal`` is the error for any other name.
+    """
 
     refusal: str
     rows: Mapping[str, Named[P, M_co]]
@@ -188,8 +205,9 @@ class Names(Generic[P, M_co]):
         return iter(self.rows)
 
     def of(self, mechanism: Mechanism) -> str | None:
-        """Returns the name under which an author asks for this mechanism; None without one."""
+        """Returns the name under which an author asks for this mechanism; None if it has none."""
         for name, row in self.rows.items():
+            # The first row counts: other names of one mechanism, such as grr, stand behind.
             if isinstance(mechanism, row.made) and row.is_it(mechanism):
                 return name
         return None
@@ -247,7 +265,7 @@ PLACES: dict[str, Named[[int, Privacy], OfDistribution]] = {
     "window": Named(best_square_wave, listed=""),
     "exponential": Named(exponential, listed=""),
 }
-"""Mechanisms for a scale where every choice needs a place on it."""
+"""Mechanisms for a scale of which every choice needs a score, such as 1 to 5."""
 SCALE: Names[[int, Privacy], OfChoice | OfDistribution] = Names(
     ONE_ANSWER.refusal, {**ONE_ANSWER.rows, **PLACES}
 )
@@ -277,11 +295,11 @@ _OF_ONE: tuple[Names[..., Mechanism], ...] = (
     JOINT,
 )
 NAMES = tuple(dict.fromkeys(chain(*_OF_ONE, VECTOR)))
-"""Every name that an author can write."""
+"""All names of mechanisms that an author can write."""
 
 
 def made_by(name: str) -> set[type[Mechanism]]:
-    """Returns the classes of the mechanisms with this name, vectors excepted."""
+    """Returns the classes of the mechanisms with this name, but not those of vectors."""
     return {names[name].made for names in _OF_ONE if name in names}
 
 
@@ -289,8 +307,8 @@ def made_by(name: str) -> set[type[Mechanism]]:
 class Task:
     """The task of a question's mechanism, with the ``names`` that an author can write for it.
 
-    ``choose(privacy, name)`` gives the best mechanism (name None) or the named one. It raises
-    ValueError with the mend where there is none.
+    ``choose(privacy, name)`` returns the best mechanism (name None) or the named one. It raises
+    ValueError where there is none; the message says what the author can change.
     """
 
     names: Names[..., Mechanism]
@@ -308,23 +326,29 @@ def ticks_task(k: int, maximum: int) -> Task:
 
 
 def scale_task(k: int, aim: Aim) -> Task:
-    """Returns the task of one of k ordered choices."""
+    """Returns the task of estimating the distribution or the mean of one of k ordered choices."""
     return Task(SCALE_MEAN if aim == "mean" else SCALE, partial(for_scale, k, aim))
 
 
 def number_task(k: int, aim: Aim, beyond: Beyond = "clamp") -> Task:
-    """Returns the task of a position on a grid of k: the mean, or the distribution over k
-    buckets."""
+    """Returns the task of estimating a number on a grid of k positions, by its ``aim``.
+
+    That is its mean, or its distribution over k buckets. ``beyond`` says what bounded Laplace noise
+    does beyond the range.
+    """
     if aim == "mean":
         return Task(MEAN, partial(for_mean, k, beyond=beyond))
     return Task(DISTRIBUTION, partial(for_distribution, k, beyond=beyond))
 
 
 def vector_task(sizes: Sequence[int]) -> Task:
-    """Returns the task of estimating the means of several numbers."""
+    """Returns the task of estimating the means of several numbers with ``sizes`` positions."""
     return Task(VECTOR, partial(for_vector, sizes))
 
 
 def joint_task(kind: str, k: int) -> Task:
-    """Returns the task of one of the k areas of a map, or combinations of a product."""
+    """Returns the task of estimating the shares of k areas of a map, or combinations of a product.
+
+    ``kind`` is the type of the question.
+    """
     return Task(JOINT, partial(for_joint, kind, k))

@@ -29,11 +29,11 @@ _UP = 1 + 1e-9
 
 _GRID = 500  # steps of loss to the mean epsilon
 _STEPS = 200_000  # to the sum of all epsilons, where the answers are many: ten seconds for 10,000
-_COARSEST = 20
+_COARSEST = 20  # steps of loss to the mean epsilon, at least
 
 
 def basic_composition(charges: Iterable[float | Fraction]) -> float:
-    """Returns the sum of epsilons (sequential composition), of deltas or of rhos, rounded up.
+    """Returns the sum of epsilons, of deltas or of rhos (sequential composition), rounded up.
 
     For epsilons the sum is attained where all answers differ; no better "parallel" rule exists for
     questions to one person. Source: Dwork and Roth 2014, theorem 3.16.
@@ -41,6 +41,7 @@ def basic_composition(charges: Iterable[float | Fraction]) -> float:
     >>> basic_composition([0.5, 0.25])
     0.75
     """
+    # Exact, in fractions; equal ones are added up once, as sums of fractions take long.
     alike = Counter(charges)
     exact = sum((Fraction(charge) * times for charge, times in alike.items()), Fraction(0))
     nearest = float(exact)
@@ -51,7 +52,7 @@ def basic_composition(charges: Iterable[float | Fraction]) -> float:
 
 
 def kairouz_delta(k: int, epsilon: float, whole: float) -> float:
-    """Returns the smallest delta for which k answers of ``epsilon`` each keep (whole, delta).
+    """Returns the smallest delta with which k answers of ``epsilon`` keep the epsilon ``whole``.
 
     The worst randomiser is binary: its loss is +epsilon with probability 1/(1 + e^-epsilon), else
     -epsilon. With j of k positive, delta is the mean of (1 - e^{whole - (2j - k) epsilon})_+.
@@ -64,7 +65,8 @@ def kairouz_delta(k: int, epsilon: float, whole: float) -> float:
 
 
 def kairouz_epsilon(k: int, epsilon: float, delta: float) -> float:
-    """Returns the smallest epsilon that k answers of ``epsilon`` each keep with ``delta``."""
+    """Returns the smallest epsilon that k answers of ``epsilon`` each keep together with
+    ``delta``."""
     _check_answers(k, epsilon)
     everything = basic_composition([epsilon] * k)
     if not _check_delta(delta):
@@ -74,9 +76,12 @@ def kairouz_epsilon(k: int, epsilon: float, delta: float) -> float:
 
 
 def kairouz_list(k: int, epsilon: float) -> list[tuple[float, float]]:
-    """Returns the pairs ((k - 2i) epsilon, delta_i), i = 0 .. floor(k/2), that k answers keep.
+    """Returns pairs (epsilon, delta) that k answers of ``epsilon`` each keep together.
 
-    delta_i = sum_{l<i} C(k,l) (e^{(k-l) epsilon} - e^{(k-2i+l) epsilon}) / (1 + e^epsilon)^k.
+    They are ((k - 2i) epsilon, delta_i) for i = 0 .. floor(k/2), with
+
+        delta_i = sum_{l<i} C(k,l) (e^{(k-l) epsilon} - e^{(k-2i+l) epsilon}) / (1 + e^epsilon)^k.
+
     Source: Kairouz, Oh and Viswanath 2015 (ICML), theorem 3.3.
     """
     _check_answers(k, epsilon)
@@ -113,7 +118,7 @@ def _binary_law(k: int, epsilon: float) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True)
 class AnswerPair:
-    """How well a report to one question tells two answers apart.
+    """How well a report to one question tells two answers apart, as three probabilities.
 
     With probability ``apart`` its privacy loss is +epsilon or -epsilon (odds e^epsilon to 1).
     Otherwise both answers send it equally often. ``AnswerPair(epsilon)`` is the worst case of every
@@ -139,7 +144,7 @@ class AnswerPair:
 
     @classmethod
     def subset_selection(cls, k: int, omega: int, epsilon: float) -> AnswerPair:
-        """Any two answers under subset selection; ``omega = 1`` is k-ary randomised response.
+        """Returns the pair of any two answers under subset selection; GRR (k-RR) has omega = 1.
 
         Raises ValueError unless omega is from 1 to k - 1.
         """
@@ -149,27 +154,28 @@ class AnswerPair:
             )
         a = math.exp(epsilon)
         weight = omega * a + k - omega
+        # P(the other answer is in the set, and the true one is not).
         false = omega * (k - omega) / ((k - 1) * weight)
         # Of k/weight, the share of reports that are drawn from all sets alike.
         return cls(epsilon, min(1.0, false * (a + 1)), max(0.0, k / weight - 2 * false))
 
     @property
     def p(self) -> float:
-        """The probability of a report that speaks for the true answer."""
+        """The probability of a report that favours the true answer."""
         return self.apart / (1 + math.exp(-self.epsilon))
 
     @property
     def q(self) -> float:
-        """The probability of a report that speaks for the other answer."""
+        """The probability of a report that favours the other answer."""
         return self.apart / (1 + math.exp(self.epsilon))
 
 
 def composed_delta(pairs: Sequence[AnswerPair], whole: float) -> float:
-    """Returns a delta for which answers to different questions together keep (whole, delta).
+    """Returns a delta with which answers to different questions keep the epsilon ``whole``.
 
-    The exact laws of the privacy losses, convolved; before, every epsilon is rounded up to a
-    grid of 1/500 of their mean, or of 1/20 for 10,000 answers, which is on the safe side. Exact for
-    equal epsilons.
+    The exact laws of the privacy losses are convolved. Before that, every epsilon is rounded up to
+    a grid of 1/500 of their mean, or of 1/20 for 10,000 answers, which is on the safe side. The
+    result is exact for equal epsilons.
     """
     losses, weights = _law(pairs)
     if whole >= basic_composition(pair.epsilon for pair in pairs):
@@ -178,7 +184,10 @@ def composed_delta(pairs: Sequence[AnswerPair], whole: float) -> float:
 
 
 def composed_epsilon(pairs: Sequence[AnswerPair], delta: float) -> float:
-    """Returns the smallest epsilon that all the answers keep together with ``delta``; see above."""
+    """Returns the smallest epsilon that answers to different questions keep with ``delta``.
+
+    It is rounded up as ``composed_delta`` is.
+    """
     everything = basic_composition(pair.epsilon for pair in pairs)
     losses, weights = _law(pairs)
     if not _check_delta(delta):
@@ -200,6 +209,7 @@ def _law(pairs: Sequence[AnswerPair]) -> tuple[Floats, Floats]:
         # by chance alone, so it gives away at least as much.
         raised = replace(pair, epsilon=max(pair.epsilon, reach * step))
         longer = np.zeros(law.size + 2 * reach)
+        # Losses -epsilon, 0 and +epsilon, with the probabilities under the true answer.
         longer[: law.size] += raised.q * law
         longer[reach : reach + law.size] += (1 - raised.apart) * law
         longer[2 * reach :] += raised.p * law
@@ -216,8 +226,7 @@ def _profile(losses: Floats, weights: Floats, whole: float) -> float:
 
 
 def binomial_window(n: int, share: float, deviations: int = 40) -> tuple[int, Floats]:
-    """Returns the law of a binomial (n, share): its first likely count and the probabilities from
-    there.
+    """Returns the first likely count of a binomial (n, share) and the probabilities from there on.
 
     Leaves out only counts less probable than 1e-290, or, within 10 ``deviations``, 1e-20. Each
     probability is the one before times a ratio, outwards from the mode, and their sum is 1: the
@@ -241,7 +250,7 @@ def binomial_window(n: int, share: float, deviations: int = 40) -> tuple[int, Fl
 
 
 def rho_of_pure(epsilon: float) -> float:
-    """Returns the rho of a randomiser of ``epsilon``: epsilon tanh(epsilon/2), which is tight.
+    """Returns the rho of a randomiser that keeps ``epsilon``: epsilon tanh(epsilon/2), tight.
 
     It is the mean loss of binary randomised response (Steinke 2024, "Tight RDP and zCDP bounds
     from pure DP").
@@ -262,7 +271,7 @@ def rho_of_gaussian(sensitivity: float, sigma: float) -> float:
 
 
 def zcdp_delta(rho: float, epsilon: float) -> float:
-    """Returns a delta for which rho-zCDP keeps (epsilon, delta).
+    """Returns a delta with which rho-zCDP keeps ``epsilon``.
 
     The minimum over alpha > 1 of e^{(alpha-1)(alpha rho - epsilon)} (1 - 1/alpha)^alpha /
     (alpha - 1); any alpha gives a true bound. Source: Canonne, Kamath and Steinke 2020
@@ -274,6 +283,7 @@ def zcdp_delta(rho: float, epsilon: float) -> float:
         )
 
     def logarithm(log_beta: float) -> float:
+        # In logarithms, as both factors can overflow; over log beta the function has one valley.
         beta = math.exp(log_beta)  # alpha - 1
         return (
             beta * ((beta + 1) * rho - epsilon) - (beta + 1) * math.log1p(1 / beta) - math.log(beta)
@@ -283,9 +293,9 @@ def zcdp_delta(rho: float, epsilon: float) -> float:
 
 
 def zcdp_epsilon(rho: float, delta: float) -> float:
-    """Returns the smallest epsilon that rho-zCDP keeps with ``delta > 0``; see ``zcdp_delta``.
+    """Returns the smallest epsilon that rho-zCDP keeps with ``delta`` above 0, by ``zcdp_delta``.
 
-    Raises ValueError where delta is not between 0 and 1.
+    Raises ValueError where delta is not strictly between 0 and 1.
     """
     if not _check_delta(delta):
         raise ValueError(
@@ -297,9 +307,9 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
 
 
 def zcdp_rho(epsilon: float, delta: float) -> float:
-    """Returns the largest rho whose zCDP keeps (epsilon, delta), rounded down; see ``zcdp_delta``.
+    """Returns the largest rho whose zCDP keeps (epsilon, delta) by ``zcdp_delta``, rounded down.
 
-    Raises ValueError where delta is not between 0 and 1.
+    Raises ValueError where delta is not strictly between 0 and 1.
     """
     _check_answers(1, epsilon)
     if not _check_delta(delta):

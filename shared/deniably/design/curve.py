@@ -1,4 +1,4 @@
-"""How many respondents a margin takes at each epsilon: the price of protection as a curve."""
+"""How many respondents a margin takes at each epsilon, as a curve."""
 
 from __future__ import annotations
 
@@ -26,14 +26,18 @@ EPSILONS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Curve(Table):
-    """The table of curves; each row has ``question``, ``epsilon``, ``odds``, ``worst_guess`` (a
-    probability), ``n``, ``margin``, ``direct`` and ``curator`` as in a plan."""
+    """The table of respondents at each epsilon, for several questions.
+
+    Each row has ``question``, ``epsilon``, ``odds``, ``worst_guess`` (a probability), ``n``,
+    ``margin``, ``direct``, ``curator`` and ``design_effect`` as in ``planning.Plan``. ``curves``
+    are the plans by question.
+    """
 
     curves: Sequence[tuple[str, Sequence[Plan]]]
 
 
 def curve_of(goal: Goal, margin: float, confidence: float = 0.95) -> list[Plan]:
-    """Returns the plan at each of ``EPSILONS`` at which some number of people is enough.
+    """Returns the plans for a ``margin`` at those of ``EPSILONS`` where it can be reached.
 
     Raises ValueError unless the margin is within (0, 1).
     """
@@ -42,13 +46,15 @@ def curve_of(goal: Goal, margin: float, confidence: float = 0.95) -> list[Plan]:
         for epsilon in EPSILONS
         if goal.variance(epsilon) < inf
     ]
+    # A plan for more people than there are is none.
     return [plan for plan in plans if plan.n <= EVERYBODY]
 
 
 def survey_goals(survey: Survey, share: float | None = None) -> Iterator[tuple[str, Goal]]:
-    """Yields each question by its name, with the goal of the figure that needs most respondents.
+    """Yields (name, goal) of each question: the goal of its figure that needs most respondents.
 
-    The mechanism is chosen for every epsilon, as if the question had that.
+    At another epsilon the goal takes the mechanism that the question would have there. ``share`` is
+    the expected share, None for the worst.
     """
     reports = survey.asked / len(survey.questions)
     for question in survey.questions:
@@ -65,7 +71,7 @@ def _goal(question: Question, share: float | None, reports: float) -> Goal:
 
 
 def curve_table(curves: Sequence[tuple[str, Sequence[Plan]]], margin: float) -> Curve:
-    """Returns the table of some curves by name, with a line for each epsilon."""
+    """Returns the table of some curves, given as (name, plans), with a line for each epsilon."""
     names = [name for name, _ in curves]
     by_epsilon = {
         epsilon: [next((plan for plan in plans if plan.epsilon == epsilon), None)

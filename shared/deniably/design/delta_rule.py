@@ -8,12 +8,12 @@ from deniably.core.counting import people
 from deniably.survey.privacy import to_decimal_text
 
 FAR = 100
-"""How many times smaller than 1/n a delta is at least far below it, also where n is smaller. The
-number is this software's own."""
+"""A delta causes no warning only if it is at least so many times smaller than 1/n, also for small
+n. The number is this software's own."""
 
 
 def most_delta(n: int) -> Fraction:
-    """Returns the largest delta without a warning: 1/n**2, and 1/(FAR n) where n is below ``FAR``.
+    """Returns the largest delta that causes no warning: 1/n**2, or 1/(FAR n) for n below ``FAR``.
 
     With 1/n**2, a mechanism that publishes each answer with the probability delta shows anybody's
     with a probability of 1/n at most. Source: Near and Abuah 2021, "Programming Differential
@@ -23,16 +23,18 @@ def most_delta(n: int) -> Fraction:
 
 
 def far_below(n: int) -> Fraction:
-    """Returns the largest power of ten that causes no warning.
+    """Returns the largest power of ten that is at most ``most_delta(n)``.
 
     >>> far_below(1000), far_below(1001)
     (Fraction(1, 1000000), Fraction(1, 10000000))
     """
+    # The smallest power of ten that is at least the denominator: so many digits has the number
+    # before it.
     return Fraction(1, 10 ** len(str(most_delta(n).denominator - 1)))
 
 
 def delta_warning(delta: Fraction, n: int) -> str:
-    """Returns a sentence where the delta of a person's report is above ``most_delta``; else empty.
+    """Returns a warning sentence where a report's ``delta`` is above ``most_delta(n)``; else empty.
 
     With a delta near 1/n, a mechanism could keep its promise and yet publish the answers of a few
     people. Source: Dwork and Roth 2014, section 2.3, who call such values very dangerous. Gaussian

@@ -1,9 +1,10 @@
 """The power of the tests of shares, from the laws of the counts that they read.
 
 Needs scipy. A report supports a choice with probability q + (p - q) f at a true share f, so counts
-are binomial. Which counts are significant follows from the tests themselves
-(``estimation.difference``: ``against`` and ``between_groups``), and power is how likely these are.
-No normal law is in between: at a share near 0, or with few people, that one promises up to .4 more.
+are binomial. Which counts are significant follows from the tests themselves (``against`` and
+``between_groups`` in ``estimation.difference``), and power is the probability of these counts. No
+normal approximation is made: at a share near 0, or with few people, that would promise up to .4
+more.
 
 Power goes up and down as n grows, as counts are whole numbers (Chernick and Liu 2002, Am. Stat.
 56:149). ``least_n`` looks for the n from which on it stays up.
@@ -24,16 +25,16 @@ from deniably.core.binomial import Floats
 
 Ints = npt.NDArray[np.int64]
 PowerAt = Callable[[int], float]
-"""n -> the power of that many respondents."""
+"""A function n -> the power of a test with n respondents."""
 
 _REACH = 8.0
 """Standard deviations of a count; less than 1e-14 lies beyond."""
-_MOST_COUNTS = 20_000
-_MOST_EXACT = 10**7
-_ALL_PAIRS = 40_000
-_WINDOW, _LEAST_WINDOW = 0.03, 5
+_MOST_COUNTS = 20_000  # likely counts of a group up to which the sum is taken
+_MOST_EXACT = 10**7  # respondents up to which power against a value is exact
+_ALL_PAIRS = 40_000  # pairs of counts up to which all are tried, without a search
+_WINDOW, _LEAST_WINDOW = 0.03, 5  # further n's at which power has to hold: a part, the fewest
 _LARGE, _OF_LARGE = 20_000, 30
-"""Where the ups and downs are below .003, and how many n's are then looked at."""
+"""An n beyond which power goes up and down by less than .003, and how many n's are tried then."""
 MOST = 10**12
 """Respondents beyond whom nobody plans."""
 BEYOND = "no number of respondents shows so small a difference"
@@ -41,7 +42,10 @@ BEYOND = "no number of respondents shows so small a difference"
 
 @dataclass(frozen=True)
 class ValueTest:
-    """A test of the share ``null`` where it is ``true``: exact binomial tails (``against``)."""
+    """A test of whether a share is ``null``, in a population where it is ``true``: ``against``.
+
+    The test is by exact binomial tails; p and q are the chances of support.
+    """
 
     p: float
     q: float
@@ -49,8 +53,10 @@ class ValueTest:
     true: float
 
     def power(self, n: int, level: float = 0.05) -> float:
-        """Returns the chance that n respondents show the difference: exact up to n = 10^7, where
-        the normal law of a count begins to serve."""
+        """Returns the probability that n respondents show the difference.
+
+        It is exact up to n = 10^7; beyond, the normal law of a count is taken.
+        """
         if n > _MOST_EXACT:
             return self._normal(n, level)
         low, high = self._kept(n, level)
@@ -64,6 +70,7 @@ class ValueTest:
         needed, apart = z * sqrt(a * (1 - a) / n), abs(a - b)
         if (error := sqrt(b * (1 - b) / n)) == 0:
             return float(apart > needed)
+        # Two-sided: a significant difference in the wrong direction counts, too.
         return sum(NormalDist().cdf(side / error) for side in (apart - needed, -apart - needed))
 
     def _kept(self, n: int, level: float) -> tuple[int, int]:
@@ -84,9 +91,10 @@ class ValueTest:
 
 @dataclass(frozen=True)
 class GroupsTest:
-    """A test of two independent shares, ``first`` and ``second``, with the half step off.
+    """A test of whether the shares ``first`` and ``second`` of two independent groups are equal.
 
-    ``part`` of all respondents are in the first group; None stands for two waves of n each.
+    Half a step is taken off the difference, as ``between_groups`` does. ``part`` of all respondents
+    are in the first group; None stands for two waves of n each. p and q are the chances of support.
     """
 
     p: float
@@ -96,10 +104,10 @@ class GroupsTest:
     part: float | None = 0.5
 
     def power(self, n: int, level: float = 0.05) -> float:
-        """Returns the chance that n respondents show the difference: a sum over the groups' counts.
+        """Returns the probability that n respondents show the difference, summed over counts.
 
-        Where more than 20,000 counts are likely (n above some millions), by the normal law of both,
-        with the half step.
+        Where more than 20,000 counts are likely (n above some millions), it is that of the normal
+        laws of both counts, with the half step.
         """
         n1, n2 = self.sizes(n)
         z = NormalDist().inv_cdf(1 - level / 2)
@@ -116,7 +124,7 @@ class GroupsTest:
         return min(float(_mass(i, n1, a) @ outside), 1.0)
 
     def sizes(self, n: int) -> tuple[int, int]:
-        """Returns how many of n respondents are in the first group, and in the second."""
+        """Returns how many of n respondents are in the first group, and how many in the second."""
         if self.part is None:
             return n, n
         n1 = min(max(round(n * self.part), 1), n - 1)
@@ -124,6 +132,7 @@ class GroupsTest:
 
     def _significant(self, i: Ints, j: Ints, n1: int, n2: int, z: float) -> npt.NDArray[np.bool_]:
         """Whether ``between_groups`` rejects counts i of n1 and j of n2."""
+        # With the same p and q the likeliest common share is the pooled one.
         # The share under the null hypothesis is between 0 and 1, so supports are between q and p.
         pool = np.clip((i + j) / (n1 + n2), self.q, self.p)
         beyond = np.abs(i / n1 - j / n2) - 0.5 / min(n1, n2)
@@ -136,6 +145,7 @@ class GroupsTest:
 
         Equal shares never are, and significance begins once on either side of them.
         """
+        # A significant count is searched outwards from the count of an equal share.
         equal: Ints = np.rint(i * (n2 / n1)).astype(np.int64)
 
         def last(end: int) -> Ints:
@@ -160,10 +170,11 @@ class GroupsTest:
 
 
 def least_n(power_at: PowerAt, target: float, near: int, smallest: int = 2) -> int:
-    """Returns the least n with ``power_at(n)`` >= ``target``, and at the next 3 % of n's.
+    """Returns the smallest n with a power of at least ``target``, also at some further n's.
 
-    These are at least 5; beyond n = 20,000, where power hardly goes up and down, the next 30.
-    ``near`` is where the search starts. Raises ValueError beyond 10^12.
+    These are the next 3 % of n's, and at least 5; beyond n = 20,000, where power hardly goes up and
+    down, the next 30. The search starts at ``near``; no n is below ``smallest``. Raises ValueError
+    where n would be beyond 10^12.
     """
     crossing = _crossing(power_at, target, max(near, smallest), smallest)
     n = run = max(smallest, floor_of(crossing) if crossing > smallest else smallest)
@@ -177,13 +188,15 @@ def least_n(power_at: PowerAt, target: float, near: int, smallest: int = 2) -> i
 
 
 def window(n: int) -> int:
-    """Returns for how many further n's the power must hold after n."""
+    """Returns for how many n's after ``n`` the power has to hold."""
     return _OF_LARGE if n > _LARGE else max(ceil(_WINDOW * n), _LEAST_WINDOW)
 
 
 def floor_of(crossing: int) -> int:
-    """Returns where to start the search for the least n, since power rises and falls about a
-    crossing."""
+    """Returns where to start the search for the smallest n, a little below a ``crossing``.
+
+    Power rises and falls about a crossing of the target, so a smaller n may have it, too.
+    """
     return max(crossing - window(crossing) // 2 - _LEAST_WINDOW, 1)
 
 
@@ -226,6 +239,7 @@ def _at_most(counts: npt.ArrayLike, n: int, support: float) -> Floats:
 
     at = np.asarray(counts, np.float64)
     within = np.clip(at, 0, n - 1)
+    # P(X <= c) = I_(1-p)(n - c, c + 1), the regularised incomplete beta function.
     tail: Any = special.betainc
     inside: Floats = tail(n - within, within + 1, 1 - support)
     below: Floats = np.where(at < 0, 0.0, np.where(at >= n, 1.0, inside))

@@ -1,7 +1,7 @@
 """What many answers of one person give away together, added up in three ways.
 
-Devices count the plain sum of epsilons, which holds with certainty. These figures are for
-information: they are smaller where there are many answers, and hold but for a small chance.
+Devices count the plain sum of epsilons, which holds with certainty. The exact composition and zCDP
+are for information: they are smaller where there are many answers, and hold but for a small delta.
 """
 
 from __future__ import annotations
@@ -28,17 +28,18 @@ from deniably.survey.privacy import to_decimal_text
 from deniably.survey.survey import Survey, Waves
 
 DELTA = Fraction(1, 1_000_000)
-"""The chance that is left to the exact composition and to zCDP."""
+"""The delta of the exact composition and of zCDP."""
 
 _HEADING = ("", "answers", "sum", "exact", "zCDP")
 
 
 @dataclass(frozen=True)
 class Total:
-    """What ``answers`` answers give away together. ``loss`` is their plain sum.
+    """The privacy loss of ``answers`` answers of one person together.
 
-    They keep the epsilon ``exact`` with the delta ``exact_delta``, and ``zcdp`` with ``DELTA``.
-    Both are rounded up. For few answers ``zcdp`` is above the sum.
+    ``loss`` is the plain sum of their losses. They keep the epsilon ``exact`` with the delta
+    ``exact_delta``, and the epsilon ``zcdp`` with ``DELTA``. Both are rounded up. For few answers
+    ``zcdp`` is above the sum.
     """
 
     answers: int
@@ -49,11 +50,11 @@ class Total:
 
 
 def exact_epsilon(losses: Iterable[Loss], delta: Fraction = DELTA) -> float:
-    """Returns the smallest epsilon that randomisers with these losses always keep, but for
-    ``delta`` and the sum of their own deltas.
+    """Returns the smallest epsilon that randomisers with these ``losses`` keep together.
 
-    Source: Kairouz, Oh and Viswanath 2015 (ICML), theorem 3.3; the answers may be adaptive. For
-    different epsilons it is an upper bound; see ``composition.composed_epsilon``.
+    It holds but for ``delta`` and the sum of their own deltas. Source: Kairouz, Oh and Viswanath
+    2015 (ICML), theorem 3.3; the answers may be adaptive. For different epsilons it is an upper
+    bound, that of ``composition.composed_epsilon``.
     """
     each = [loss for loss in losses if loss.odds_bound > 1]
     if not each:
@@ -64,11 +65,12 @@ def exact_epsilon(losses: Iterable[Loss], delta: Fraction = DELTA) -> float:
 def total_of(mechanisms: Sequence[Mechanism | Memoised[Any]], count: int, times: int = 1) -> Total:
     """Returns the total of one person who answers ``count`` of the questions, ``times`` times each.
 
-    Of several questions those count that give away most.
+    ``mechanisms`` are those of all questions; those that give away most count.
     """
     losses = [mechanism.loss for mechanism in mechanisms]
     some = sorted(losses, reverse=True)[:count] * times
     loss = largest(losses * times, count * times)
+    # By rho other questions may be the worst than by epsilon.
     rhos = sorted(map(rho, mechanisms), reverse=True)[:count]
     return Total(
         len(some),
@@ -80,7 +82,7 @@ def total_of(mechanisms: Sequence[Mechanism | Memoised[Any]], count: int, times:
 
 
 def rho(mechanism: Mechanism | Memoised[Any]) -> float:
-    """Returns the rho of one answer's zero-concentrated privacy (zCDP).
+    """Returns the rho of one answer's zero-concentrated differential privacy (zCDP).
 
     Only Gaussian noise has a delta. It is on one number or several. One person changes each by
     its whole range at most.
@@ -98,7 +100,7 @@ def _sigma(law: Law) -> float:
 
 
 def exact_totals(survey: Survey) -> Table:
-    """Returns a table with a row for one wave and one for all waves.
+    """Returns a table with a row for one wave and, in a panel, one for all waves.
 
     Each row has ``answers``, and the epsilons ``sum``, ``exact`` and ``zcdp`` with their deltas.
     """
@@ -165,11 +167,14 @@ _WORTH = 0.9
 
 
 def rounded_up(epsilon: float) -> str:
-    """Returns a text with two decimals, rounded up, without the margin added for the rounding of
-    floats."""
+    """Returns an epsilon as text with two decimals, rounded up.
+
+    What was added for the rounding of floats does not raise the last digit.
+    """
     return f"{ceil(epsilon * 100 - 1e-6) / 100:.2f}"
 
 
 def _up(loss: Loss) -> float:
     """Epsilon as a float that is never too small."""
+    # ``epsilon`` is rounded to the nearest float, which may be below it.
     return nextafter(loss.epsilon, inf)

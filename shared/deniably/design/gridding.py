@@ -1,4 +1,4 @@
-"""Suggests the grid of a map: few areas are coarse, many drown in noise.
+"""Suggests the grid of a map: few areas are coarse, many are noisy.
 
 The error of a map is the error of its density. A large area is shown as even inside; every small
 area has noise of its own. The best balance depends on the number of reports, so a suggestion needs
@@ -34,7 +34,10 @@ _NORMAL = np.array([NormalDist().cdf(each) for each in _TABLE])
 
 @dataclass(frozen=True)
 class Suggestion:
-    """The ``grid`` with the least error for ``n`` reports; the map's own errs ``times`` as much."""
+    """The ``grid`` of a map (areas along a side) with the smallest error for ``n`` reports.
+
+    The error of the map's own grid is ``times`` as large.
+    """
 
     n: int
     grid: int
@@ -42,7 +45,7 @@ class Suggestion:
 
 
 def suggested(question: Point, n: int) -> Suggestion:
-    """Returns the best grid for n reports at the map's odds, no finer than its parts."""
+    """Returns the best grid for n reports at the odds of the map, no finer than its positions."""
     own, other = question.report_mechanism.own, question.report_mechanism.other
     finest = min(LARGEST_GRID, *(part.range.positions for part in question.parts))
     best = best_grid(own, other, n, finest)
@@ -52,16 +55,19 @@ def suggested(question: Point, n: int) -> Suggestion:
 
 @lru_cache(maxsize=256)
 def best_grid(own: int, other: int, n: int, finest: int = LARGEST_GRID) -> int:
-    """Returns the grid up to ``finest`` with the smallest ``map_error`` at odds ``own / other``."""
+    """Returns the grid of 2 to ``finest`` areas a side with the smallest ``map_error``.
+
+    The odds of a report are ``own / other``, and there are ``n`` reports.
+    """
     return min(range(2, finest + 1), key=lambda grid: map_error(own, other, grid, n))
 
 
 @lru_cache(maxsize=4096)
 def map_error(own: int, other: int, grid: int, n: int) -> float:
-    """Returns the integrated squared error of the density that a map of n reports shows.
+    """Returns the integrated squared error of the density that a map of ``n`` reports shows.
 
-    It is relative to the integral of the squared density, and the geometric mean over a town and a
-    region.
+    The map has ``grid`` areas a side and the odds ``own / other``. The error is relative to the
+    integral of the squared density, and the geometric mean of a town's and a region's.
     """
     mechanism = subset_selection(grid**2, own, other)
     logs = 0.0
@@ -70,6 +76,8 @@ def map_error(own: int, other: int, grid: int, n: int) -> float:
         for centre in _CENTRES:
             shares, square = _shares(centre, spread, grid)
             noise = _projected_error(shares, np.sqrt(variance(mechanism, shares, n)))
+            # Pythagoras: the squared density less that of its averages over areas is the error of
+            # averaging.
             coarse = square - grid**2 * float((shares**2).sum())
             errors.append((coarse + grid**2 * noise) / square)
         logs += log(sum(errors) / len(errors))
@@ -111,6 +119,7 @@ def _shift(shares: Floats, deviations: Floats) -> float:
     for shift in (at - near, at + near):
         over(shift)
     for _ in range(_HALVINGS):
+        # The halvings give the same result to the last digit whatever Newton's steps found.
         middle = (low + high) / 2
         if left < middle < right:
             over(middle)
@@ -149,9 +158,9 @@ _WORTH = 1.15
 
 
 def grid_support(question: Point, n: int, answered: float = 1.0) -> str:
-    """Says in a sentence which grid ``n`` respondents support, and what the map's own costs.
+    """Returns a sentence on which grid ``n`` respondents support, and what the map's own costs.
 
-    The fraction ``answered`` of them is asked.
+    The fraction ``answered`` of them is asked the question.
     """
     suggestion = suggested(question, max(1, round(n * answered)))
     best = f"with {n:,} respondents grid: {suggestion.grid} errs least"
@@ -163,7 +172,7 @@ def grid_support(question: Point, n: int, answered: float = 1.0) -> str:
 def grid_note(question: Point, respondents: Sequence[int], answered: float = 1.0) -> str:
     """Returns a sentence where a map's grid errs clearly more than the best; else empty.
 
-    ``respondents`` are the numbers of people to check; the fraction ``answered`` is asked.
+    ``respondents`` are the numbers of people to check, of whom the fraction ``answered`` is asked.
     """
     return "; ".join(
         grid_support(question, n, answered)
@@ -176,15 +185,18 @@ def grid_note(question: Point, respondents: Sequence[int], answered: float = 1.0
 
 
 def even_grid(usual: int, positions: Sequence[int]) -> int:
-    """Returns the finest grid from 3/4 of ``usual`` up to it whose areas all hold as many of the
-    ``positions`` of each side; else ``usual``."""
+    """Returns the finest grid up to ``usual`` areas a side whose areas are equally large.
+
+    ``positions`` are the numbers of positions along the sides; each area then has equally many.
+    Grids from 3/4 of ``usual`` up to it are tried; where none is even, ``usual`` is returned.
+    """
     return max((grid for grid in _even(positions) if 0.75 * usual <= grid <= usual), default=usual)
 
 
 def uneven_note(question: Point) -> str:
-    """Says where areas hold clearly unequal numbers, and what makes them alike; else empty.
+    """Returns a sentence where areas hold clearly unequal numbers of positions; else empty.
 
-    Of areas with ten numbers and eleven nobody sees a difference.
+    It says how to change that. Of areas with ten positions and eleven nobody sees a difference.
     """
     grid = question.grid
     ranges = {part.name: part.range for part in question.parts}

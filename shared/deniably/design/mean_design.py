@@ -24,22 +24,22 @@ _CANDIDATES = 161  # output values that the programme may use
 _REACH = 1.6  # how far beyond those of two outputs they go
 _ROWS = (3, 5, 9, 17, 33)
 _MOST_WEIGHTS = 2500  # of a definition; a respondent's phone loads them
-_SCALE = 1 << 44
+_SCALE = 1 << 44  # the sum of a row of weights, about; at most 2**53 is allowed
 # Parts of the odds that are given up to the tolerance of the solver and to whole weights.
 _MARGINS = (1e-6, 1e-5, 1e-4)
 _WORTH = 0.995  # more rows have to gain half a percent
 _MANY_ROWS = 17  # whose programmes take longer than all others together
 _SURELY = 1.0005  # for what solvers, rounding and scores between the programme's values may gain
-_WIDEST = 64
+_WIDEST = 64  # outputs of a window
 
 
 MeanMechanism = Window | Channel
-"""What a mean may be asked by."""
+"""A mechanism that is designed for a mean."""
 
 
 @dataclass(frozen=True)
 class MeanDesign:
-    """A mechanism for k positions and its worst variance on [-1, 1]."""
+    """A mechanism for k positions, with n times the worst variance of a mean on [-1, 1]."""
 
     mechanism: MeanMechanism
     variance: float
@@ -47,7 +47,10 @@ class MeanDesign:
 
 @lru_cache(maxsize=128)
 def best_for_mean(k: int, own: int, other: int) -> MeanDesign:
-    """Returns the more accurate of the best window and the best channel at odds ``own / other``."""
+    """Returns the more accurate of the best window and the best channel at odds ``own / other``.
+
+    ``k`` is the number of positions.
+    """
     window = best_window(k, own, other)
     try:
         channel = best_channel(k, own, other)
@@ -74,17 +77,17 @@ def best_window(k: int, own: int, other: int) -> MeanDesign:
 
 
 def best_channel(k: int, own: int, other: int) -> MeanDesign:
-    """Returns the channel that a linear programme finds best among those below odds ``own /
-    other``.
+    """Returns the channel that a linear programme finds best within the odds ``own / other``.
 
-    The variables are the probabilities of outputs with given values at evenly spaced rows; the
-    best channels are staircases (Kairouz, Oh and Viswanath 2014): each output has one of two
-    probabilities. Positions between rows are rounded at random, which the programme accounts
-    for. The weights are whole numbers, their odds proved below the limit. Raises ValueError where
-    none is found.
+    The variables are the probabilities of outputs with given values at evenly spaced rows; the best
+    channels are staircases (Kairouz, Oh and Viswanath 2014): each output has one of two
+    probabilities. Positions between rows are rounded at random, which the programme accounts for.
+    The weights are whole numbers, whose odds are checked exactly. Raises ValueError where no
+    channel is found.
     """
     best: MeanDesign | None = None
     for r in sorted({min(r, k) for r in (*_ROWS, k) if r <= _ROWS[-1]}):
+        # A bound that is quick to compute shows that more rows are not worth their programme.
         if best and _least_variance(Fraction(own, other), r) >= best.variance * _WORTH * _SURELY:
             continue
         try:
@@ -116,10 +119,13 @@ def _windows(own: int, other: int) -> list[tuple[int, int, float, float]]:
     light, extra = other / total, (own - other) / total  # of any output; of those in the window
     start = row - (m - 1) / 2  # outputs from the middle of all of them, whose mean is then 0
     ahead = (w - 1) / 2
+    # Sums over the outputs y of a row: of y (arithmetic series) and of y^2 (sums of squares), the
+    # light weight on all of them and the extra one on the window.
     mean = extra * w * (start + ahead)
     within = w * (start**2 + 2 * start * ahead + ahead * (2 * w - 1) / 3)
     square = light * m * (m**2 - 1) / 12 + extra * within
     place = 2 * row / last - 1
+    # The mean output rises by extra * w a row, which scores stretch to 2 / last on [-1, 1].
     noise = (square - mean**2) * (2 / (extra * w * last)) ** 2
     square = noise + place**2
     slope = np.diff(square) * last / 2
@@ -172,6 +178,7 @@ def _solved(limit: float, r: int, *, between: bool) -> tuple[Floats, float]:
     linprog: Any = optimize.linprog  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]
 
     m = _CANDIDATES
+    # (limit + 1) / (limit - 1) is the value of an output if there are only two.
     value = np.linspace(-1, 1, m) * _REACH * (limit + 1) / (limit - 1)
     place = np.linspace(-1, 1, r)
     half = (r + 1) // 2
@@ -188,6 +195,7 @@ def _solved(limit: float, r: int, *, between: bool) -> tuple[Floats, float]:
         np.add.at(terms, least, factors)
         return terms
 
+    # Each row's mean square less its squared value, at most ``worst``, which is minimised.
     squares = [over(i, value**2) for i in range(half + (between and half < r))]
     middles = [(a + b) / 2 for a, b in pairwise(squares)] if between else []
     variances = np.array(squares[:half] + middles)
@@ -209,6 +217,8 @@ def _solved(limit: float, r: int, *, between: bool) -> tuple[Floats, float]:
         (np.arange(worst + 1) == worst).astype(np.float64),
         A_ub=limits,
         b_ub=np.concatenate([np.zeros(count), place[:half] ** 2, inside**2]),
+        # Probabilities of a row sum to 1, and the values have the row's place as their mean: no
+        # bias.
         A_eq=np.array([over(i, power) for i in range(half) for power in (value**0, value)]),
         b_eq=np.stack([np.ones(half), place[:half]], axis=1).ravel(),
         method="highs",

@@ -24,7 +24,7 @@ _PRICE = ("asked directly", "trusted curator")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Planned(Table):
-    """The table of a plan; its last row is for all questions together.
+    """The table of a plan for a survey; its last row is for all questions together.
 
     Each row has ``question``, ``figure``, ``epsilon``, ``odds``, ``worst_guess`` (the largest
     probability of a right guess between two equally likely answers), ``delta`` (a text), ``n``
@@ -45,7 +45,7 @@ def plan_survey(
     counts: bool = False,
     asked: float = ASKED,
 ) -> Planned:
-    """Plan a survey: the margins of ``n`` respondents, or the respondents for a ``margin``.
+    """Plans a survey: the margins of ``n`` respondents, or the respondents for a ``margin``.
 
     With both, it finds the epsilon that each question would need. ``margin`` is half an interval:
     0.05 for five points of a share, or five percent of the range of a mean. ``share`` is the
@@ -80,7 +80,7 @@ def plan_survey(
 def planned(
     rows: Sequence[PlanRow], confidence: float, caption: str = "", more: Sequence[str] = ()
 ) -> Planned:
-    """Returns the table of these plans; ``more`` are notes that come first."""
+    """Returns the table of some plans; ``more`` are notes that come before its own."""
     notes = [*more, *_notes(rows, confidence)]
     return Planned(caption, list(map(_cells, rows)), _shown(rows), _TEXTS, notes)
 

@@ -1,8 +1,8 @@
 """Plans respondents, margin or epsilon: any of the three from the other two.
 
 A margin is half the width of a normal interval at the exact variance of one report. A plan also
-states the price: how many people would be enough if they were asked directly and answered
-truthfully, and how many if a trusted curator published true answers at the same epsilon.
+states how many people would be enough if they were asked directly and answered truthfully, and how
+many if a trusted curator published true answers at the same epsilon.
 
     rows = plan_figures(survey, margin=0.05)     # respondents for every figure of every question
     combined_plan(survey, rows)                 # for all of them together
@@ -33,15 +33,15 @@ ASKED = 0.5
 """The part of people who are asked a question with ``show_if``, where nobody says it."""
 
 _SMALLEST, _LARGEST = 1, 1000  # hundredths of epsilon
-_WORTH_SAYING = 1.005
+_WORTH_SAYING = 1.005  # times the width of intervals
 
 
 @dataclass(frozen=True)
 class Plan:
-    """``n`` respondents at ``epsilon`` give ``margin``: of a share, or as a fraction of a range.
+    """A plan for one figure: ``n`` respondents at ``epsilon`` give ``margin``.
 
-    ``direct`` people would be enough without protection, ``curator`` with a trusted curator at the
-    same epsilon.
+    The margin is that of a share, or of a mean as a fraction of its range. ``direct`` people would
+    be enough without protection, ``curator`` with a trusted curator at the same epsilon.
     """
 
     epsilon: float
@@ -58,7 +58,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Goal:
-    """A quantity to estimate: ``variance(epsilon)`` of one report, and ``spread``.
+    """A quantity to estimate, by the variance of one report: ``variance(epsilon)``.
 
     ``spread`` is the variance of one true answer: f (1 - f) for a share, at most 1/4. ``reports``
     is the fraction of respondents who answer (1 unless questions are sampled).
@@ -72,14 +72,17 @@ class Goal:
 def share_goal(
     k: int, share: float | None = None, maximum: int | None = None, reports: float = 1.0
 ) -> Goal:
-    """Returns a share of one of k choices, or of k options where up to ``maximum`` apply.
+    """Returns the goal of estimating a share of one of k choices, or of k options.
 
-    ``share`` None stands for the worst share. Raises ValueError unless the share is within [0, 1].
+    With ``maximum``, up to so many options apply to a person. ``share`` None stands for the worst
+    share. Raises ValueError unless the share is within [0, 1].
     """
     if share is not None:
         _check_share(share)
 
     def variance(epsilon: float) -> float:
+        # By its decimal text: the float itself is a binary fraction, which nobody can write in a
+        # claim.
         privacy = Privacy(epsilon=Fraction(str(round(epsilon, 6))))
         mechanism = for_choice(k, privacy) if maximum is None else for_ticks(k, maximum, privacy)
         score = of_choice(mechanism)
@@ -90,7 +93,10 @@ def share_goal(
 
 
 def mean_goal(positions: int, reports: float = 1.0) -> Goal:
-    """Returns a mean on a grid, as a fraction of its range, for the worst spread of answers."""
+    """Returns the goal of estimating a mean on a grid, as a fraction of its range.
+
+    The spread of answers is the worst.
+    """
 
     def variance(epsilon: float) -> float:
         privacy = Privacy(epsilon=Fraction(str(round(epsilon, 6))))
@@ -100,7 +106,9 @@ def mean_goal(positions: int, reports: float = 1.0) -> Goal:
 
 
 def respondents_for(goal: Goal, epsilon: float, margin: float, confidence: float = 0.95) -> Plan:
-    """Returns the fewest respondents for a margin. Raises ValueError unless it is within (0, 1).
+    """Returns the plan with the fewest respondents for a ``margin``.
+
+    Raises ValueError unless it is within (0, 1).
 
     >>> respondents_for(share_goal(2), epsilon=1, margin=0.05).n
     1799
@@ -109,13 +117,15 @@ def respondents_for(goal: Goal, epsilon: float, margin: float, confidence: float
     z = _z(confidence)
     variance = goal.variance(epsilon) / goal.reports
     n = max(1, floor(z * z * variance / (margin * margin) * (1 - 1e-12)))
+    # The formula may be one off by rounding, so it starts below and the margin itself decides.
     while _half(variance, n, z) > margin:  # at most twice; so the margin of n is never above
         n += 1
     return _plan(goal, epsilon, n, margin, z)
 
 
 def margin_for(goal: Goal, epsilon: float, n: int, confidence: float = 0.95) -> Plan:
-    """Returns the margin that n respondents give. Raises ValueError unless n is at least 1."""
+    """Returns the plan with the margin that n respondents give. Raises ValueError unless n is at
+    least 1."""
     if n < 1:
         raise ValueError(f"n is {n:,} respondents; give at least 1")
     z = _z(confidence)
@@ -123,7 +133,7 @@ def margin_for(goal: Goal, epsilon: float, n: int, confidence: float = 0.95) -> 
 
 
 def epsilon_for(goal: Goal, n: int, wanted: float, confidence: float = 0.95) -> Plan:
-    """Returns the smallest epsilon, in hundredths, at which n people give the ``wanted`` margin.
+    """Returns the plan with the smallest epsilon at which n people give the ``wanted`` margin.
 
     Raises ValueError where no epsilon up to 10 is enough: ask more people or accept a wider margin.
     """
@@ -148,24 +158,32 @@ def epsilon_for(goal: Goal, n: int, wanted: float, confidence: float = 0.95) -> 
 
 
 def direct_respondents(spread: float, margin: float, z: float) -> int:
-    """Returns the number of people who give this margin if they are asked directly."""
+    """Returns the number of people who give ``margin`` if they are asked directly.
+
+    ``spread`` is the variance of one answer, ``z`` the normal quantile of the margin's confidence.
+    """
     return max(1, ceil(z * z * spread / (margin * margin) - 1e-9))
 
 
 def curator_respondents(spread: float, epsilon: float, margin: float, z: float) -> int:
     """Returns how many true answers a trusted curator needs, with Laplace noise on their sum.
 
-    One person moves the sum by at most 1 (in units of the range), so the noise on the mean of n
-    has the variance 2 / (n epsilon)^2 (Dwork, McSherry, Nissim and Smith 2006, TCC).
+    ``spread`` is the variance of one answer, ``z`` the normal quantile of the margin's confidence.
+    One person moves the sum by at most 1 (in units of the range), so the noise on the mean of n has
+    the variance 2 / (n epsilon)^2 (Dwork, McSherry, Nissim and Smith 2006, TCC).
     """
     # z^2 (spread / n + 2 / (n epsilon)^2) = margin^2, a quadratic in n.
     ratio = (z / margin) ** 2
+    # The positive root.
     exact = (ratio * spread + sqrt((ratio * spread) ** 2 + 8 * ratio / epsilon**2)) / 2
     return max(1, ceil(exact - 1e-9))
 
 
 def mechanism_goal(mechanism: Pure, share: float | None, reports: float) -> Goal:
-    """Returns the goal of a question with a given mechanism, whose epsilon is fixed."""
+    """Returns the goal of estimating a share with a given mechanism, whose epsilon is fixed.
+
+    ``share`` None stands for the worst share.
+    """
     score = of_choice(mechanism)
     at = score.peak if share is None else share
     spread = 0.25 if share is None else share * (1 - share)
@@ -177,7 +195,7 @@ def mechanism_goal(mechanism: Pure, share: float | None, reports: float) -> Goal
 
 @dataclass(frozen=True)
 class PlanRow:
-    """The plan of one figure of a question's results.
+    """The plan of a question's figure, or group of figures, as a row of a table.
 
     ``note`` explains the figure where its name does not. ``delta`` is the probability with which
     the epsilon need not hold.
@@ -200,7 +218,7 @@ def plan_figures(
     times: float = 1,
     asked: float = ASKED,
 ) -> list[PlanRow]:
-    """Plan every figure of a survey, at the survey's own epsilons, or ``times`` as much.
+    """Plans all figures of a survey, at the survey's own epsilons, or ``times`` as much.
 
     With ``n`` it gives margins, with ``margin`` respondents, and with both the epsilon that each
     question would need. A group of figures is one row, for the figure with the largest variance.
@@ -218,6 +236,8 @@ def plan_figures(
         own, spread = times * question.mechanism.loss.epsilon, group.spread(share)
         refitted = Goal(lambda at: variance_at(question, group, share, at), spread, reports)
         as_asked = Goal(lambda _: group.variance(question.report_mechanism, share), spread, reports)
+        # At the survey's own epsilon the published mechanism counts, at another the best one for
+        # that.
         if times != 1:
             as_asked = refitted
             if not _SMALLEST <= 100 * own <= _LARGEST or refitted.variance(own) == inf:
@@ -286,7 +306,8 @@ def _check_asked(asked: float) -> None:
 
 
 def price_of_width(question: Question) -> str:
-    """Returns what the width of a number's window costs, in words; empty where it costs nothing."""
+    """Returns a sentence on what the width of a number's window costs; empty where it costs
+    nothing."""
     price = width_price(question.report_mechanism)
     if price < _WORTH_SAYING:
         return ""
@@ -300,15 +321,16 @@ def price_of_width(question: Question) -> str:
 def estimable_groups(question: Question) -> list[Group]:
     """Returns the groups of figures that the results can show.
 
-    A mechanism with fewer places than buckets cannot estimate the distribution of numbers.
+    A window with fewer outputs than buckets cannot estimate the distribution of a number.
     """
     return [group for group in groups(question) if group.variance(question.report_mechanism) < inf]
 
 
 def combined_plan(survey: Survey, rows: Sequence[PlanRow]) -> Plan:
-    """Returns one plan for all figures: the most respondents, the widest margin and its price.
+    """Returns one plan for all figures: the most respondents and the widest margin.
 
-    Its epsilon is that of a person's whole report: the sum over the questions that are asked.
+    ``direct`` and ``curator`` are for that margin. The epsilon is that of a person's whole report:
+    the sum over the questions that are asked.
     """
     needed = {row.question: 0.0 for row in rows}
     for row in rows:
@@ -325,7 +347,10 @@ def combined_plan(survey: Survey, rows: Sequence[PlanRow]) -> Plan:
 
 
 def variance_at(question: Question, group: Group, share: float | None, epsilon: float) -> float:
-    """Returns the variance if the question had this epsilon; inf where no mechanism fits."""
+    """Returns n times the variance of a group's figure if the question had this ``epsilon``.
+
+    ``share`` None stands for the worst share. The result is inf where no mechanism fits.
+    """
     claim = question.claim
     delta = Fraction(claim.delta) if isinstance(claim.delta, str) else None
     try:

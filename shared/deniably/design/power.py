@@ -1,11 +1,11 @@
 """Plans tests: the respondents for a power, and the power for a number of respondents.
 
-Shares are planned by the laws of the counts that their tests read (``exact_power``), logistic
-slopes by simulating their fit (``slope_power``). Both start from a formula, by which means are
-planned: a two-sided test of a normal estimate, its variance taken under its hypothesis (score test)
-and, for its power, at the alternative. n = ((z_level sd_0 + z_power sd_1) / difference)^2 (Fleiss,
-Levin and Paik 2003, Statistical Methods for Rates and Proportions, 4.2). The variance of one report
-at a true share f is L (1 - L) / (p - q)^2 with L = q + (p - q) f.
+Tests of shares are planned by the laws of the counts that they read (``exact_power``), logistic
+slopes by simulating their fit (``slope_power``). Both searches start from a formula, by which means
+are planned: a two-sided test of a normal estimate, its variance taken under its hypothesis (score
+test) and, for its power, at the alternative. n = ((z_level sd_0 + z_power sd_1) / difference)^2
+(Fleiss, Levin and Paik 2003, Statistical Methods for Rates and Proportions, 4.2). The variance of
+one report at a true share f is L (1 - L) / (p - q)^2 with L = q + (p - q) f.
 """
 
 from __future__ import annotations
@@ -40,26 +40,32 @@ _SAID: dict[TestOf, str] = {
 
 @dataclass(frozen=True)
 class NormalTest:
-    """A test of an estimate whose error is ``sd / sqrt(n)``: ``null`` sd under its hypothesis,
-    ``alternative`` sd where the true value is ``difference`` away."""
+    """A two-sided test of an estimate that is about normal, with a standard error of sd / sqrt(n).
+
+    sd is ``null`` under the hypothesis, and ``alternative`` where the true value is ``difference``
+    away.
+    """
 
     difference: float
     null: float
     alternative: float
 
     def power(self, n: int, level: float = 0.05) -> float:
-        """Returns the chance that n respondents show the difference."""
+        """Returns the probability that n respondents show the difference."""
         z = NormalDist().inv_cdf(1 - level / 2)
         shift = abs(self.difference) * sqrt(n)
         sides = ((shift - z * self.null), (-shift - z * self.null))
         return sum(NormalDist().cdf(side / self.alternative) for side in sides)
 
     def respondents(self, power: float, level: float = 0.05) -> int:
-        """Returns the fewest respondents for this power. Raises ValueError beyond 10^12."""
+        """Returns the fewest respondents for this power. Raises ValueError if they are more than
+        10^12."""
         z, more = NormalDist().inv_cdf(1 - level / 2), NormalDist().inv_cdf(power)
         root = max(z * self.null + more * self.alternative, 0.0) / abs(self.difference)
         if not root**2 < MOST:
             raise ValueError(BEYOND)
+        # The formula leaves out the far side of the two-sided test, so one or a few fewer may be
+        # enough.
         n = max(1, ceil(root**2 - 1e-9))
         while n > 1 and self.power(n - 1, level) >= power:
             n -= 1
@@ -73,9 +79,12 @@ def share_test(
     of: TestOf,
     first: float = 0.5,
 ) -> NormalTest:
-    """Returns a test of a share that is ``share``, or ``share + difference``; ``variance`` is that
-    of one report at a share. Of two groups the ``first`` is this part of the respondents. Raises
-    ValueError unless both shares are within 0 and 1."""
+    """Returns the normal test of a share that is ``share``, against ``share + difference``.
+
+    ``variance`` is that of one report at a true share. ``of`` says what is compared: a value, two
+    groups, of which the first has the part ``first`` of the respondents, or two waves. Raises
+    ValueError unless both shares are within 0 and 1.
+    """
     other = share + difference
     if not (0 <= share <= 1 and 0 <= other <= 1):
         raise ValueError(f"the shares {share:g} and {other:g} have to be between 0 and 1")
@@ -88,20 +97,24 @@ def share_test(
 
 
 def mean_test(variance: float, difference: float, of: TestOf, first: float = 0.5) -> NormalTest:
-    """Returns a test of a mean whose reports have the same ``variance`` everywhere."""
+    """Returns the normal test of a mean whose reports have the same ``variance`` for all answers.
+
+    ``of`` and ``first`` are as in ``share_test``.
+    """
     groups = 1 / first + 1 / (1 - first)
     sd = sqrt(variance * {"value": 1.0, "groups": groups, "waves": 2.0}[of])
     return NormalTest(difference, sd, sd)
 
 
 def slope_test(p: float, q: float, share: float, slope: float) -> NormalTest:
-    """Returns a test of a logistic ``slope`` for one standard deviation of a normal covariate.
+    """Returns the normal test of whether a logistic slope is 0, where it is ``slope``.
 
     ``share`` is that of yes at the covariate's mean. The variances are those of the expected
     information, at no slope and at this one. Raises ValueError unless the share is within 0 and 1.
     """
     if not 0 < share < 1:
         raise ValueError(f"share is {share:g}; a logistic slope needs one between 0 and 1")
+    # Gauss-Hermite quadrature over the normal covariate.
     points, weights = np.polynomial.hermite_e.hermegauss(61)
     weights = weights / weights.sum()
 
@@ -117,7 +130,7 @@ def slope_test(p: float, q: float, share: float, slope: float) -> NormalTest:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Powered(Table):
-    """The table of a power analysis: a row for each figure that the test is about.
+    """The table of a power analysis, with a row for each figure that the test is about.
 
     Each row has ``question``, ``figure``, ``test``, ``share`` (None for a mean), ``difference``,
     ``n`` respondents, ``power``, ``level``, ``direct`` (how many people direct questions would
@@ -138,7 +151,7 @@ def plan_power(
     first: float = 0.5,
     level: float = 0.05,
 ) -> Powered:
-    """Plan a test: the respondents for a ``power``, or the power of ``n`` respondents.
+    """Plans a test: the respondents for a ``power``, or the power of ``n`` respondents.
 
     ``test`` is of a difference from a "value", between two "groups" (of which the ``first`` is that
     part of the respondents, by default half), between two "waves" of n each, or of a "slope": then
@@ -194,8 +207,8 @@ def plan_power(
 
 @dataclass(frozen=True)
 class Needed:
-    """About how many ``people`` a test of a question's figure takes, and how many if it were asked
-    ``openly``."""
+    """About how many ``people`` a test of a question's figure takes; ``openly`` if it were asked
+    directly."""
 
     question: str
     people: int
@@ -205,11 +218,12 @@ class Needed:
 def about_needed(
     survey: Survey, difference: float, *, power: float = 0.8, level: float = 0.05
 ) -> list[Needed]:
-    """Returns about how many people show a difference between two halves of them, by the formula.
+    """Returns about how many people show a difference between two halves of them, by a formula.
 
-    There is one for each figure that can be tested, as ``plan_power`` has it. That sums over all
-    counts, which may take a second; this is within four per cent of it, by Fleiss' correction for
-    continuity (Fleiss, Levin and Paik 2003, 4.2.3). Raises ValueError as that does.
+    There is an entry for each figure that ``plan_power`` would test. That sums over all counts,
+    which may take a second; this is within four per cent of it, by Fleiss' correction for
+    continuity (Fleiss, Levin and Paik 2003, 4.2.3). Raises ValueError for a difference, a power or
+    a level that is out of range.
     """
     _check(difference, power, None, "groups", level, 0.5)
     part = float(survey.asked / len(survey.questions))
@@ -232,6 +246,7 @@ def _continuous(
     if not isinstance(test, GroupsTest):
         return people
     seen = (test.p - test.q) * abs(near.difference)
+    # Fleiss, Levin and Paik 2003, 4.2.3, for the difference that is seen through the noise.
     return people / 4 * (1 + sqrt(1 + 8 / (people * seen))) ** 2
 
 
@@ -253,7 +268,7 @@ class _Planned:
 
     @property
     def method(self) -> Method:
-        """How its power is found."""
+        """The way in which the power of the test is found."""
         if isinstance(self.noisy, NormalTest):
             return "normal"
         if isinstance(self.noisy, SlopeTest):
@@ -262,15 +277,15 @@ class _Planned:
 
     @property
     def smallest(self) -> int:
-        """The fewest people for whom there is such a test."""
+        """The smallest number of people for whom there is such a test."""
         return 2 if isinstance(self.noisy, GroupsTest) else 1
 
     def respondents(self, power: float, level: float) -> int:
-        """The people who answer the question, for this power."""
+        """Returns how many people have to answer the question for this power."""
         return _least(self.noisy, self.near, power, level)
 
     def direct(self, power: float, level: float) -> int:
-        """The people who have this power where answers are not randomised."""
+        """Returns how many people would have this power if answers were not randomised."""
         return _least(self.plain, self.plain_near, min(power, _MOST_POWER), level)
 
 
@@ -346,6 +361,7 @@ def _of_share(
         return group.variance(question.report_mechanism, at)
 
     def spread(at: float) -> float:
+        # At a share of 0 or 1 the formula would divide by 0.
         return max(at * (1 - at), 1e-12)
 
     at = share

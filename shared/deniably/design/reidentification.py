@@ -1,9 +1,10 @@
 """Simulates how many people of a panel can be recognised from wave to wave by their reports alone.
 
 A single report says little about an answer, but the reports of one person resemble each other. The
-attacker here holds all earlier waves with each person's reports joined, and picks, of the last
-wave, the report with the largest likelihood ratio (that this person sent it, against somebody
-else): the best test (Neyman and Pearson 1933). Its logarithms add up over questions.
+attacker here holds all earlier waves with each person's reports joined. For each person it picks
+the report of the last wave with the largest likelihood ratio (that this person sent it, against
+somebody else): the best test (Neyman and Pearson 1933). Log likelihood ratios add up over
+questions.
 
 The share that is picked rightly depends on how answers are spread. It is simulated for three
 spreads, and the largest counts. It is an estimate for these, and no upper bound.
@@ -32,7 +33,7 @@ from deniably.survey.survey import Survey, Waves
 SPREADS = (0.0, 1.0, 2.0)
 """Exponents s of the spreads of answers: the i-th choice has a share proportional to i**-s."""
 
-_STATED, _GRAVE = 0.01, 0.1
+_STATED, _GRAVE = 0.01, 0.1  # shares to state on the form, to be confirmed by an author
 _OF = 1000  # people, to which a stated number refers
 
 Asked = Memoised[Any] | Family
@@ -50,7 +51,7 @@ _TIE = 9  # decimals to which log likelihood ratios are equal
 
 @dataclass(frozen=True)
 class Recognition:
-    """The ``share`` of ``people`` of one stratum that can be recognised over so many ``waves``."""
+    """The ``share`` of ``people`` of one stratum that can be recognised over ``waves`` waves."""
 
     share: float
     people: int
@@ -58,7 +59,7 @@ class Recognition:
 
     @property
     def of_1000(self) -> int:
-        """The share as a number of 1,000 people."""
+        """The share of recognised people as a number of 1,000."""
         return round(self.share * _OF)
 
     @property
@@ -68,22 +69,26 @@ class Recognition:
 
     @property
     def grave(self) -> bool:
-        """Whether an author must confirm it: from 1 in 10 on, and three times what guessing
+        """Whether an author must confirm the share: from 1 in 10 on, and three times what guessing
         gives."""
         return self.share >= max(_GRAVE, 3 / self.people)
 
     def agrees(self, stated: int | None) -> bool:
-        """Returns whether ``stated`` of 1,000 is within a quarter of this simulation (SPEC 4.4)."""
+        """Returns whether ``stated`` of 1,000 is within a quarter of this simulation (SPEC 4.4).
+
+        None, where a survey states nothing, agrees if three quarters of the share need not be
+        stated.
+        """
         if stated is None:
             return not replace(self, share=self.share * _NEAR).stated
         return abs(stated / _OF - self.share) <= self.share * (1 - _NEAR)
 
 
-_NEAR = 0.75
+_NEAR = 0.75  # a stated figure may be a quarter off (SPEC 4.4)
 
 
 def recognition(survey: Survey) -> Recognition:
-    """Simulates how many people of this panel can be recognised. The survey is a wave of one."""
+    """Simulates how many people of the panel can be recognised of which ``survey`` is a wave."""
     assert isinstance(survey.waves, Waves)
     people, waves = survey.waves.smallest_group, survey.waves.number
     mechanisms = (cast(Asked, question.mechanism) for question in survey.questions)
@@ -98,13 +103,13 @@ def recognised(
     known: bool = False,
     spreads: Sequence[float] = SPREADS,
 ) -> float:
-    """Simulates which share of ``people`` is rightly linked to their report of the last of
-    ``waves``.
+    """Simulates which share of ``people`` is rightly linked to their report of the last wave.
 
-    ``mechanisms`` holds the mechanism of each question. The attacker knows all earlier reports of
-    everybody, and with ``known`` the true answers of everybody too. Then ``waves`` may be 1. The
-    share is that of the worst of the ``spreads``; simulated, its standard deviation is some percent
-    of it. Ties are broken at random. The same arguments give the same share.
+    ``mechanisms`` holds the mechanism of each question, and there are ``waves`` waves. The attacker
+    knows all earlier reports of everybody, and with ``known`` the true answers of everybody too.
+    Then ``waves`` may be 1. Answers are spread as i**-s with an s of ``spreads``; the largest share
+    counts. As it is simulated, its standard deviation is some percent of it. Ties are broken at
+    random. The same arguments give the same share. Raises ValueError for too few people or waves.
     """
     if people < 2 or waves < 2 - known:
         raise ValueError(f"{people} people and {waves} waves; give at least 2 of each")
@@ -138,6 +143,7 @@ def _log_ratios(
     knowledge = sender.states[answers] if known else np.tile(everybody, (_HISTORIES, 1))
     for _ in range(waves - 1):
         knowledge = knowledge * sender.reports.likelihoods(sender.reports.drawn(truth, 1, coins))
+        # Bayes: what the attacker knows of each person's state after one more wave.
         knowledge /= knowledge.sum(axis=1, keepdims=True)
     last = sender.reports.drawn(knowledge, draws, coins)
     own = sender.reports.mixture(last, knowledge)
@@ -161,6 +167,8 @@ def _right_guesses(ratios: Floats, people: int) -> float:
         gap = upto - above
         safe = np.where(gap > 1e-12, gap, 1.0)
         ties = ((1 - above) ** people - (1 - upto) ** people) / (people * safe)
+        # SPEC 4.4: among equal ratios one is picked at random; without ties this is (1 - above)^(M
+        # - 1).
         won += float(np.where(gap > 1e-12, ties, (1 - above) ** (people - 1)).mean())
     return won / len(ratios)
 
@@ -179,27 +187,27 @@ def _drawn(shares: Floats, count: int, coins: np.random.Generator) -> _Whole:
 
 
 class _Reports(Protocol):
-    """How reports follow from a state: a memo, or the answer where none is kept.
+    """The law of reports, given a state: a memo, or the answer where none is kept.
 
-    ``knowledge`` has the shares of the states, with a row for each history. Likelihoods are up to a
-    factor that depends on the report alone, as a ratio needs them.
+    ``knowledge`` has the probabilities of the states, with a row for each history. Likelihoods are
+    up to a factor that depends on the report alone, as a ratio needs them.
     """
 
     @property
     def cells(self) -> int:
-        """Random numbers that a report takes."""
+        """The number of random numbers that a report takes."""
         ...
 
     def drawn(self, knowledge: Floats, count: int, coins: np.random.Generator) -> Any:
-        """``count`` reports for each row of ``knowledge``, one row after the other."""
+        """Draws ``count`` reports for each row of ``knowledge``, one row after the other."""
         ...
 
     def likelihoods(self, reports: Any) -> Floats:
-        """P(report | state), as reports x states."""
+        """Returns P(report | state), as reports x states."""
         ...
 
     def mixture(self, reports: Any, knowledge: Floats) -> Floats:
-        """P(report): the rows of ``knowledge`` are each for as many successive reports."""
+        """Returns P(report); each row of ``knowledge`` is for equally many successive reports."""
         ...
 
 
@@ -237,6 +245,8 @@ class _Sets:
 
     def drawn(self, knowledge: Floats, count: int, coins: np.random.Generator) -> _Masks:
         states = _drawn(knowledge, count, coins)
+        # The cells with the smallest of random numbers are a uniform sample; the state's own cells
+        # get 2, which is never among them.
         order = coins.random((len(states), self.cells), dtype=np.float32)
         np.put_along_axis(order, self.members[states], 2.0, axis=1)
         own: _Whole = coins.choice(len(self.shared), len(states), p=self.shared)
@@ -270,7 +280,7 @@ class _Sender:
     reports: _Reports
 
     def shares(self, spread: float) -> Floats:
-        """The shares of the answers, the first the most frequent."""
+        """Returns the shares of the answers, in proportion to i**-``spread`` for the i-th."""
         weights = np.arange(1.0, len(self.states) + 1) ** -spread
         return cast(Floats, weights / weights.sum())
 
@@ -349,7 +359,7 @@ def _sent_rows(kept: Memoised[Any]) -> Floats:
 
 
 def overlap_law(mechanism: HasLaw[Supporting]) -> list[Fraction]:
-    """Returns P(two reports of one memo share i choices), for i from 0 to omega."""
+    """Returns P(two reports of one memo have i choices in common), for i from 0 to omega."""
     law = mechanism.law
     k, omega, inside = law.k, law.most, law.p
 

@@ -1,7 +1,7 @@
 """What a question's published counts give away to people who see nothing else.
 
 A reader of the counts alone, who sees no single report, learns less than the epsilon of a report:
-privacy amplification by shuffling. See ``shuffle`` for the limits of that.
+privacy amplification by shuffling. The module ``shuffle`` says where that ends.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from deniably.survey.questions import Question
 from deniably.survey.survey import Survey
 
 DELTA = Fraction(1, 1_000_000)
-"""The chance that is left to the figure, unless so many people answer that it is more than a
-hundredth of 1/n: then the next smaller power of ten is."""
+"""The delta of the statement. Where it is above 1/(100 n), the largest power of ten that is
+not is taken instead."""
 
 _FAR = 100
 
@@ -30,10 +30,10 @@ _WORTH = 0.8
 
 @dataclass(frozen=True)
 class CountsAlone:
-    """Counts of ``n`` honest reports keep ``epsilon``, but for a chance of ``delta``.
+    """The privacy of the published counts of ``n`` honest reports: ``epsilon`` with ``delta``.
 
-    A report keeps ``full``. Where ``proved`` is false, the worst answers of the other people were
-    searched for and not proved to be the worst: see ``shuffle.binary_delta``.
+    ``full`` is the loss of one report. Where ``proved`` is false, the worst answers of the other
+    people were searched for and not proved to be the worst, as ``shuffle.binary_delta`` explains.
     """
 
     n: int
@@ -43,12 +43,13 @@ class CountsAlone:
 
     @property
     def delta(self) -> Fraction:
-        """The chance with which the epsilon need not hold."""
+        """The probability with which the epsilon need not hold."""
         return chance_left(self.n)
 
     @property
     def sentence(self) -> str:
-        """The figure with its limits, for the readers of results."""
+        """Sentences for readers of results that state the epsilon of the counts, and where it does
+        not hold."""
         proved = (
             "" if self.proved else " The worst case behind this number was searched, not proved."
         )
@@ -64,7 +65,10 @@ class CountsAlone:
 
 
 def chance_left(n: int) -> Fraction:
-    """Returns the delta at which counts of ``n`` reports are judged."""
+    """Returns the delta at which the privacy of counts of ``n`` reports is stated.
+
+    It is a power of ten, at most one in a million and at most 1/(100 n).
+    """
     return min(DELTA, Fraction(1, 10 ** len(str(_FAR * n - 1))))
 
 
@@ -73,12 +77,12 @@ def _chance(delta: Fraction) -> str:
 
 
 def counts_alone(survey: Survey, question: Question, n: int) -> CountsAlone | None:
-    """Returns what the counts of ``n`` reports to a question keep; None where that is hardly better
-    than one report.
+    """Returns the privacy of the counts of ``n`` reports to a question.
 
-    Also None for Gaussian noise, for which it is not proved here, and where results are shown while
-    the survey is open: a reader who notes them each time can subtract, and sees a few at a time;
-    and where everybody may have the reports themselves.
+    None where it is hardly better than that of one report. Also None for Gaussian noise, for which
+    it is not proved here, and where results are shown while the survey is open: a reader who notes
+    them each time can subtract, and sees a few reports at a time; and where everybody may have the
+    reports themselves.
     """
     if survey.results.while_open or survey.results.reports_to == "public":
         return None
@@ -87,7 +91,9 @@ def counts_alone(survey: Survey, question: Question, n: int) -> CountsAlone | No
     if full.delta or n < 1 or full.odds_bound <= 1:
         return None
     law = mechanism.law
+    # The number of "yes" among binary reports hides more than the bound for every randomiser says.
     of_two = isinstance(law, Supporting) and law.binary
+    # The next float above, so that the epsilon of a report is not too small.
     epsilon, proved = _amplified(n, nextafter(full.epsilon, inf), of_two=of_two)
     if epsilon > _WORTH * full.epsilon:
         return None
@@ -95,8 +101,10 @@ def counts_alone(survey: Survey, question: Question, n: int) -> CountsAlone | No
 
 
 def counts_notes(survey: Survey, n: int) -> list[str]:
-    """Returns what the counts of ``n`` people's reports keep, in a sentence for each question; one
-    sentence where that is nothing more than each report keeps."""
+    """Returns a sentence for each question on the privacy of the counts of ``n`` people's reports.
+
+    If there is no such statement, one sentence says why.
+    """
     reports = n * survey.asked // len(survey.questions)
     named = [(each.name, counts_alone(survey, each, reports)) for each in survey.questions]
     sentences = [f"{name}: {release.sentence}" for name, release in named if release is not None]

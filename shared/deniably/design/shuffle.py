@@ -1,7 +1,7 @@
 """Privacy amplification by shuffling: the loss of an anonymous collection of reports.
 
 Reports that were randomised with ``epsilon0`` and then stripped of everything that links them to
-people protect better than ``epsilon0``, because each hides among the others. This has limits:
+people protect better than ``epsilon0`` says, because each hides among the others. This has limits:
 
 * It holds against an observer of the anonymous multiset of reports, or of counts made of it. The
   server that collects them sees order, time and address; against it only ``epsilon0`` holds.
@@ -33,8 +33,8 @@ _ABSOLUTE = 1e-14
 
 _PRECISION = 1e-7  # of an epsilon, relative
 PROVED = 1000
-"""Reports up to which the number of "yes" is computed for all answers of the others."""
-_TRY = 64
+"""Reports up to which ``binary_delta`` tries all answers of the other people."""
+_TRY = 64  # answers of the others that are tried beyond
 _DEVIATIONS = 10
 """Counts further from the likeliest are less probable than 1e-20 each, 1e-16 in all."""
 
@@ -43,10 +43,12 @@ _DEVIATIONS = 10
 
 
 def closed_form_2021(n: int, epsilon0: float, delta: float) -> float:
-    """ln(1 + (a-1)/(a+1) (8 sqrt(a ln(4/delta)/n) + 8a/n)) with a = e^epsilon0.
+    """Returns an epsilon of n shuffled reports, by the closed form of 2021.
 
-    Source: Feldman, McMillan and Talwar 2021 (FOCS), theorem 3.1. Raises ValueError unless
-    ``epsilon0 <= ln(n / (16 ln(2/delta)))``, where it is proved.
+    Each report keeps ``epsilon0``; together they keep ln(1 + (a-1)/(a+1) (8 sqrt(a ln(4/delta)/n) +
+    8a/n)) with ``delta``, where a = e^epsilon0. Source: Feldman, McMillan and Talwar 2021 (FOCS),
+    theorem 3.1. Raises ValueError unless ``epsilon0 <= ln(n / (16 ln(2/delta)))``, where it is
+    proved.
     """
     _check(n, epsilon0, delta)
     a = math.exp(epsilon0)
@@ -59,10 +61,12 @@ def closed_form_2021(n: int, epsilon0: float, delta: float) -> float:
 
 
 def closed_form_2023(n: int, epsilon0: float, delta: float) -> float:
-    """ln(1 + (a-1) (4 sqrt(2 ln(4/delta) / ((a+1) n)) + 4/n)) with a = e^epsilon0.
+    """Returns an epsilon of n shuffled reports, by the closed form of 2023.
 
-    Source: Feldman, McMillan and Talwar 2023 (SODA), theorem 3.2. Raises ValueError unless
-    ``epsilon0 <= ln(n / (8 ln(2/delta)) - 1)``, where it is proved.
+    Each report keeps ``epsilon0``; together they keep ln(1 + (a-1) (4 sqrt(2 ln(4/delta) / ((a+1)
+    n)) + 4/n)) with ``delta``, where a = e^epsilon0. Source: Feldman, McMillan and Talwar 2023
+    (SODA), theorem 3.2. Raises ValueError unless ``epsilon0 <= ln(n / (8 ln(2/delta)) - 1)``, where
+    it is proved.
     """
     _check(n, epsilon0, delta)
     a = math.exp(epsilon0)
@@ -79,12 +83,12 @@ def closed_form_2023(n: int, epsilon0: float, delta: float) -> float:
 
 @dataclass(frozen=True)
 class Clones:
-    """How a person hides: the reduction of a randomiser to counts of three kinds of report.
+    """A randomiser reduced to reports for the true answer, for another one, and for neither.
 
-    The person's own report speaks for the true answer with probability ``p``, for the other one
-    with ``q``. Each other person's speaks for the one with probability ``r``, for the other with
-    ``r``, whatever that person's answer is; both persons' speak for neither, in one and the same
-    way, with probability ``neither``. Whatever else the others send is assumed to be known.
+    The person's own report favours the true answer with probability ``p``, the other one with
+    ``q``. Each other person's favours either with probability ``r``, whatever that person's answer
+    is; both persons' favour neither, in one and the same way, with probability ``neither``.
+    Whatever else the others send is assumed to be known.
 
     Sources: with neither = 0, Feldman, McMillan and Talwar 2023 (SODA), theorem 3.1; else the
     privacy blanket of Balle, Bell, Gascon and Nissim 2019 (CRYPTO), section 5. The own report
@@ -113,7 +117,7 @@ class Clones:
 
     @classmethod
     def of(cls, pair: AnswerPair) -> Clones:
-        """Returns the clones of two answers; ``AnswerPair(epsilon0)`` is for any randomiser.
+        """Returns the clones of a pair of answers; ``AnswerPair(epsilon0)`` is for any randomiser.
 
         A report that speaks for either of two answers has at least probability q under every
         third answer, so r = q.
@@ -122,7 +126,7 @@ class Clones:
 
 
 def shuffled_delta(clones: Clones, n: int, epsilon: float) -> float:
-    """Returns a delta for which the multiset of n reports keeps (epsilon, delta).
+    """Returns a delta with which the multiset of ``n`` shuffled reports keeps ``epsilon``.
 
     With E = e^epsilon, and (n0, n1, m) multinomial with n trials and (r, r, neither), it is
 
@@ -151,7 +155,7 @@ def shuffled_delta(clones: Clones, n: int, epsilon: float) -> float:
 
 
 def shuffled_epsilon(clones: Clones, n: int, delta: float) -> float:
-    """Returns the smallest epsilon that the multiset of n reports keeps with ``delta``, rounded up.
+    """Returns the smallest epsilon that ``n`` shuffled reports keep with ``delta``, rounded up.
 
     Takes less than a second for a million reports, and seconds for ten thousand million.
     """
@@ -218,6 +222,7 @@ def _fair_coins(j: Floats, at: Floats) -> tuple[Floats, Floats]:
     """
     mass = _fair_mass(j, at - 1)
     grows = np.diff(at) > 0
+    # If ``at`` stays, P[X >= at] grows by half of P[X = at - 1] of the j before; else it falls.
     change = np.where(grows, -mass[:-1] * (j[:-1] - at[:-1] + 1) / at[:-1], mass[:-1]) / 2
     far = float(at[-1]) + 400 + 20 * math.sqrt(j[-1])  # 40 standard deviations
     last: Floats = np.arange(float(at[-1]), min(float(j[-1]), far) + 1)
@@ -273,11 +278,11 @@ _STIRLING: Floats = np.array(
 
 
 def binary_delta(n: int, epsilon0: float, epsilon: float) -> float:
-    """Returns a delta for the number of "yes" among n reports of binary randomised response.
+    """Returns a delta with which the number of "yes" in n reports keeps ``epsilon``.
 
-    That number hides how many reports are pure noise, so this delta is smaller than
-    ``shuffled_delta``. N is the number of "yes" among the others, p and q are the probabilities of
-    a true and a false report. The delta is the largest over c of
+    The reports are binary randomised responses. The number hides how many reports are pure noise,
+    so this delta is smaller than ``shuffled_delta``. N is the number of "yes" among the others, p
+    and q are the probabilities of a true and a false report. The delta is the largest over c of
 
         (p - e^epsilon q) P[N = c - 1] - (e^epsilon - 1) P[N >= c]
 
@@ -297,7 +302,10 @@ def binary_delta(n: int, epsilon0: float, epsilon: float) -> float:
 
 
 def binary_epsilon(n: int, epsilon0: float, delta: float) -> float:
-    """Returns the smallest epsilon that the number of "yes" keeps with ``delta``; see above."""
+    """Returns the smallest epsilon that the number of "yes" among n reports keeps with ``delta``.
+
+    What ``binary_delta`` says of its worst case holds here, too.
+    """
     _check(n, epsilon0, delta)
     pair = AnswerPair(epsilon0)
     if _too_coarse(n, pair):
@@ -306,6 +314,7 @@ def binary_epsilon(n: int, epsilon0: float, delta: float) -> float:
     tried = _tried(others)
     # The worst answers are nearly always among few, which come first. One law is held at a time.
     smallest = 0.0
+    # An answer is looked at closely only if the smallest epsilon so far is not enough for it.
     for no in (*tried[:: max(1, len(tried) // _TRY)], *tried):
         law = _yes_law(others - no, no, pair)
 
@@ -329,6 +338,8 @@ def _tried(others: int) -> range:
 def _yes_law(yes: int, no: int, pair: AnswerPair) -> tuple[Floats, Floats]:
     """P[N = y] and P[N > y] along y, where so many of the others answer "yes" and "no"."""
     false = _false_of_few if yes + no < PROVED else _false
+    # "Yes" comes from "yes" people whose report is true, and from "no" people whose report is
+    # false.
     law = np.convolve(false(yes, pair)[::-1], false(no, pair))
     return law, np.append(np.cumsum(law[:0:-1])[::-1], 0.0)
 

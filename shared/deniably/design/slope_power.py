@@ -1,10 +1,11 @@
 """The power of a logistic slope, by simulating the fit of ``workbench.models.binary.logit``.
 
-With few people or a rare answer the estimate of a slope is far from normal, and many surveys have
-none. So 2,000 surveys are drawn, with a fixed seed, and all are fitted at once as ``logit`` does:
-Fisher scoring on standardised columns, the expected information, Wald's test. A survey whose fit is
-refused does not show the slope. The covariate is normal, rounded to a twentieth of its standard
-deviation, so that a survey of a million takes no longer than one of a hundred.
+With few people or a rare answer the estimate of a slope is far from normal, and many surveys
+determine none. So 2,000 surveys are drawn, with a fixed seed, and all are fitted at once as
+``logit`` does: Fisher scoring on standardised columns, the expected information, Wald's test. A
+survey whose fit is refused counts as not showing the slope. The covariate is normal, rounded to a
+twentieth of its standard deviation, so that a survey of a million takes no longer than one of a
+hundred.
 """
 
 from __future__ import annotations
@@ -23,20 +24,21 @@ SURVEYS = 2_000
 ERROR = 0.5 / sqrt(SURVEYS)
 """The largest standard error of a simulated power."""
 _SEED = 1998
-_STEP, _LAST = 0.05, 4.5
-_MOST_STEPS, _MOST_HALVINGS, _LONGEST = 60, 20, 3.0
-_SEPARATED, _VAGUE = 15.0, 1_000.0
-_SMALL = 1e-6
-_ROUNDS = 6
-_NEAR_ENOUGH = 0.006
+_STEP, _LAST = 0.05, 4.5  # of the covariate's grid, in standard deviations
+_MOST_STEPS, _MOST_HALVINGS, _LONGEST = 60, 20, 3.0  # of Fisher scoring; the longest step
+_SEPARATED, _VAGUE = 15.0, 1_000.0  # a coefficient, an error, with which ``logit`` refuses a fit
+_SMALL = 1e-6  # a step at which a fit has converged
+_ROUNDS = 6  # numbers of people tried in a search
+_NEAR_ENOUGH = 0.006  # about half of the largest standard error of a power
 _FEWEST = 10
 
 
 @dataclass(frozen=True)
 class SlopeTest:
-    """A test of a logistic ``slope`` for one standard deviation of a normal covariate.
+    """A test of whether a logistic slope is 0, where it is ``slope``.
 
-    ``share`` is that of yes at the covariate's mean; p = P(1 | yes), q = P(1 | no).
+    The slope is for one standard deviation of a normal covariate. ``share`` is that of yes at the
+    covariate's mean; p = P(report 1 | yes), q = P(report 1 | no).
     """
 
     p: float
@@ -45,14 +47,15 @@ class SlopeTest:
     slope: float
 
     def power(self, n: int, level: float = 0.05) -> float:
-        """Returns the part of 2,000 simulated surveys of n respondents that show the slope."""
+        """Returns the fraction of 2,000 simulated surveys of n respondents that show the slope."""
         z = NormalDist().inv_cdf(1 - level / 2)
         return float((_deviates(self, n) > z).mean())
 
     def respondents(self, power: float, level: float, near: int) -> int:
-        """Returns the n of this power, from ``near``: by secants, until it is within .006.
+        """Returns the number of respondents with this ``power``, to within 0.006 of it.
 
-        The probit of power is nearly a line in the root of n. Raises ValueError beyond 10^12.
+        Secants from ``near`` find it, as the probit of power is nearly a line in the root of n.
+        Raises ValueError if it is beyond 10^12.
         """
         law = NormalDist()
         wanted, tried = law.inv_cdf(power), dict[int, float]()
@@ -110,7 +113,10 @@ class _Batch:
         self.rate = (ones.sum(axis=1) / n[:, 0] - q) / (p - q)
 
     def deviates(self) -> Floats:
-        """As ``_deviates``: the ascent of all surveys at once, each until its own end."""
+        """Returns |estimate / standard error| of every survey's slope, 0 if the fit is refused.
+
+        All surveys are fitted at once, each until it has converged.
+        """
         surveys = len(self.x)
         deviates, point = np.zeros(surveys), np.zeros((surveys, 2))
         share = np.clip(self.rate, 0.05, 0.95)
@@ -119,6 +125,8 @@ class _Batch:
         here = self._slope(going, point)
         for _ in range(_MOST_STEPS):
             step, certain = _newton(here)
+            # A first step may be far too long where a survey has few yes; its direction is still
+            # right.
             step *= np.minimum(1, _LONGEST / np.maximum(np.abs(step).max(axis=1), 1e-300))[:, None]
             there, step = self._climbed(going, point, step, here[-1])
             point = point + step
@@ -139,6 +147,7 @@ class _Batch:
         """What stands after the step, halved where it does not climb."""
         there = self._slope(going, point + step)
         for _ in range(_MOST_HALVINGS):
+            # Near the top the log-likelihood is flat within rounding, and a fall by that is none.
             falls = there[-1] < height - 1e-11 * (1 + np.abs(height))
             if not falls.any():
                 break

@@ -2,8 +2,8 @@
 
 A linear programme finds the best channel for a mean in 50 to 300 ms. The best window takes 2 ms,
 and its margin is within a tenth of the channel's. So a check that has to be quick takes a window
-where the design is not known yet, and names what is missing. Nothing that is published is made
-within ``standing_in``.
+where the best design is not known yet, and lists what is missing. Nothing is published from within
+a ``standing_in`` block.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from deniably.design.mean_design import MeanMechanism, best_for_mean, best_windo
 
 
 class DesignKey(NamedTuple):
-    """What a design of a mean depends on: the number of positions, and the two weights."""
+    """The key of a design for a mean: the number of positions, and the two weights of the odds."""
 
     positions: int
     own: int
@@ -25,11 +25,11 @@ class DesignKey(NamedTuple):
 
 
 Known = Callable[[DesignKey], MeanMechanism | None]
-"""Returns a design that was found before; None where there is none."""
+"""A function that returns the design for a key if it was found before, else None."""
 
 
 class StandIns:
-    """Known designs, and windows for others; ``missing`` has the keys of those, in order."""
+    """Designs that are known, and windows that stand in for others."""
 
     def __init__(self, known: Known) -> None:
         self._known = known
@@ -37,12 +37,14 @@ class StandIns:
 
     @property
     def missing(self) -> list[DesignKey]:
-        """The designs for which a window stood in, each once."""
+        """The keys for which a window stood in, each once, in the order in which they were asked
+        for."""
         return list(self._missing)
 
     def find(self, key: DesignKey) -> MeanMechanism:
-        """Returns the known design, or else the best window."""
-        if key in self._missing:  # one answer within one check
+        """Returns the known design of a key, or else the best window."""
+        # Within one check a key has one answer, even if its design becomes known meanwhile.
+        if key in self._missing:
             return self._missing[key]
         if found := self._known(key):
             return found
@@ -54,7 +56,10 @@ _stand_ins: ContextVar[StandIns | None] = ContextVar("stand_ins", default=None)
 
 @contextmanager
 def standing_in(known: Known) -> Generator[StandIns]:
-    """Within the block, no design of a mean is computed: a window stands in where none is known."""
+    """Lets windows stand in for designs of means within the block, where none is ``known``.
+
+    No such design is computed there. Gives the ``StandIns``, which lists those that were missing.
+    """
     stand_ins = StandIns(known)
     token = _stand_ins.set(stand_ins)
     try:
@@ -64,6 +69,9 @@ def standing_in(known: Known) -> Generator[StandIns]:
 
 
 def design_for_mean(key: DesignKey) -> MeanMechanism:
-    """Returns the best design, computed if need be; within ``standing_in`` what that finds."""
+    """Returns the best design of a key, which is computed if need be.
+
+    Within ``standing_in`` it returns a known design or a window instead.
+    """
     stand_ins = _stand_ins.get()
     return best_for_mean(*key).mechanism if stand_ins is None else stand_ins.find(key)

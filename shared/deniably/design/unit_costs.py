@@ -1,7 +1,8 @@
-"""What one connection, one form and one report cost: measured, and kept in this one place.
+"""What one connection, one form and one report cost in computing time and bytes, as measured.
 
-``make bench ARGS="--only unit-costs"`` measures them again and says which are off. All are of a
-survey with three questions, of 2, 5 and 16 choices, on a machine with two cores.
+This is the one place of these numbers. ``make bench ARGS="--only unit-costs"`` measures them again
+and says which are off. All are of a survey with three questions, of 2, 5 and 16 choices, on a
+machine with two cores.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ QUESTIONS = 3
 
 @dataclass(frozen=True)
 class UnitCost:
-    """``value`` in ``unit`` for one of ``what``; ``by`` is the part of the benchmark."""
+    """A measured cost: ``value`` in ``unit`` for one of ``what``; ``by`` is the part of the
+    benchmark."""
 
     what: str
     value: float
@@ -23,7 +25,7 @@ class UnitCost:
 
 @dataclass(frozen=True)
 class UnitCosts:
-    """Every cost that a plan of machines uses, in the order in which they arise."""
+    """All costs that a plan of machines uses, in the order in which they arise."""
 
     connection: UnitCost = UnitCost("a new HTTPS connection, at the proxy", 0.8, "ms of a core")
     form: UnitCost = UnitCost("a form: its page and all that this needs", 5, "ms of a core")

@@ -1,1 +1,1 @@
-"""From a tally to estimates with honest margins; sees counts and no answer."""
+"""Estimates with honest margins, from tallies of reports; sees counts and no answer."""

@@ -13,14 +13,14 @@ from deniably.mechanisms.law import Finite, HasLaw, Law, Noise, Supporting
 
 Floats = npt.NDArray[np.float64]
 
-_MOST_INPUTS = 513
+_MOST_INPUTS = 513  # positions that stand for all of a grid with up to a million
 
 
 def matrix(mechanism: HasLaw[Law]) -> Floats:
-    """Returns Q[x, y] = P(report y | position x), shape (k, outputs); rows sum to 1.
+    """Returns the channel Q[x, y] = P(report y | position x), shape (k, outputs); rows sum to 1.
 
     Among laws whose reports name choices, only generalised randomised response (GRR, k-RR) has
-    single outputs. Raises ValueError for the others, and if there is no end of outputs.
+    single outputs. Raises ValueError for the others, and for noise, which has no last output.
     """
     law = mechanism.law
     if isinstance(law, Finite):
@@ -34,8 +34,10 @@ def matrix(mechanism: HasLaw[Law]) -> Floats:
 
 
 def sent(mechanism: HasLaw[Law], numbers: npt.ArrayLike) -> Floats:
-    """Returns Q[x, y] for the reports y in ``numbers``, shape (k, numbers), also of endless
-    noise."""
+    """Returns Q[x, y] = P(report y | position x) for y in ``numbers``, shape (k, numbers).
+
+    It also takes laws of noise, whose reports are too many for ``matrix``.
+    """
     law, y = mechanism.law, np.asarray(numbers)
     if isinstance(law, Noise):
         return masses(law, y - np.arange(law.k)[:, None])
@@ -48,13 +50,16 @@ def masses(mechanism: HasLaw[Noise], noise: npt.ArrayLike) -> Floats:
 
 
 def rows(mechanism: HasLaw[Finite]) -> Floats:
-    """Returns P(report y | row), shape (rows, outputs), for the rows that positions round to."""
+    """Returns P(report y | row), shape (rows, outputs), for the rows that positions are rounded
+    to."""
     return _rows(mechanism.law)
 
 
 @lru_cache(maxsize=64)
 def _rows(law: Finite) -> Floats:
     if law.evenly:  # each is the one before, one output further: all of them at once
+        # The last row up to where its window begins, then the first row: every row is a slice of
+        # it.
         around = np.array([*law.row(law.rows - 1)[: law.rows - 1], *law.row(0)], dtype=np.float64)
         weights = np.lib.stride_tricks.sliding_window_view(around, law.outputs)[::-1]
     else:
@@ -64,7 +69,8 @@ def _rows(law: Finite) -> Floats:
 
 
 def rounding(k: int, knots: int, positions: npt.ArrayLike | None = None) -> Floats:
-    """Returns P(knot | position) for unbiased rounding, shape (positions, knots)."""
+    """Returns P(row | position) for unbiased rounding to one of ``knots`` rows, shape (positions,
+    knots)."""
     at = np.arange(k) if positions is None else np.asarray(positions)
     place = at * (knots - 1) / (k - 1)
     return cast(Floats, np.maximum(1 - np.abs(place[:, None] - np.arange(knots)), 0.0))
@@ -85,6 +91,7 @@ def _position_scores(law: Finite) -> Floats:
     if not law.evenly:
         return scores(rows(law), np.linspace(0, last, law.rows))
     first, end, outputs = law.row(0), law.row(law.rows - 1), range(law.outputs)
+    # In whole numbers where weights are, so that the slope is exact.
     farther = sum(y * (b - a) for y, a, b in zip(outputs, first, end, strict=True))
     slope = farther / (sum(first) * (law.rows - 1))
     mean_at_0 = float(rows(law)[0] @ np.arange(law.outputs))
@@ -93,8 +100,11 @@ def _position_scores(law: Finite) -> Floats:
 
 
 def some_positions(mechanism: HasLaw[Finite]) -> tuple[npt.NDArray[np.int64], Floats]:
-    """Returns positions that represent all of them, with their rows of the matrix; all positions if
-    there are few."""
+    """Returns positions (m,) that represent all k, and their rows of the channel (m, outputs).
+
+    They are all positions if there are few, else those at the rows of the matrix and evenly spread
+    ones.
+    """
     law = mechanism.law
     k = law.k
     if k <= _MOST_INPUTS or k == law.rows:

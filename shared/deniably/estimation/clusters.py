@@ -1,9 +1,10 @@
 """Finds groups of people on a map, by k-means on the de-biased shares of its areas.
 
-Needs the extra ``clusters`` (scikit-learn). Nobody's position is known. So k-means clusters the
+Needs the extra ``clusters`` (scikit-learn). Nobody's position is known, so k-means clusters the
 middles of the areas, weighted by the shares for display. Adding noise to both coordinates and
-clustering noisy points would be useless at the same epsilon. The ancestor under central privacy:
-Su, Cao, Li, Bertino and Jin 2016 (CODASPY, "Differentially private k-means clustering", EUGkM).
+clustering noisy points would be useless at the same epsilon. A similar method under central
+privacy: Su, Cao, Li, Bertino and Jin 2016 (CODASPY, "Differentially private k-means clustering",
+EUGkM).
 """
 
 from __future__ import annotations
@@ -26,15 +27,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 RESAMPLES = 20
-_STARTS = 8
+_STARTS = 8  # of k-means, which may end in a local minimum
 
 
 @dataclass(frozen=True, eq=False)
 class Cluster:
-    """One group: its centre in the map's own units, and the share of people in it.
+    """A group of people on a map: its centre in the map's own units, and the share of people in it.
 
-    The errors say how far both moved when the survey was repeated in simulation: root mean
-    squares, of the distance for the centre.
+    The errors say how far both moved when the survey was repeated in simulation: they are root mean
+    squares, for the centre of its distance.
     """
 
     centre: tuple[float, float]
@@ -45,7 +46,7 @@ class Cluster:
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """Groups in falling order of their share.
+    """The groups of people on a map, in falling order of their share.
 
     ``spread`` is the mean squared distance of the shares for display to the nearest centre, each
     axis in units of its range. It is optimistic: the centres were fitted to the same noise.
@@ -64,7 +65,7 @@ def clusters(
     resamples: int = RESAMPLES,
     seed: int | None = None,
 ) -> Clusters:
-    """Finds ``count`` groups among the people who answered ``question``.
+    """Finds ``count`` groups of people on the map of ``question``.
 
     The errors come from ``resamples`` surveys simulated from the shares for display (a parametric
     bootstrap, Efron 1979). Each draws new answers and reports, clusters them, and matches its
@@ -82,11 +83,13 @@ def clusters(
     weights = np.bincount(labels, shares, minlength=count)
     moved = np.zeros(count)
     changed = np.zeros(count)
+    # A pseudo-random generator will do: it simulates people, and hides nobody.
     generator = np.random.default_rng(tally.counts if seed is None else seed)
     for _ in range(resamples):
         again = _again(question.report_mechanism.law, shares, tally.n, generator)
         new, new_labels, _ = fit(again)
         new_weights = np.bincount(new_labels, again, minlength=count)
+        # Groups have no names: each is compared with the nearest one of the simulated survey.
         distances = ((_scaled(question, centres)[:, None] - _scaled(question, new)) ** 2).sum(
             axis=2
         )
@@ -95,6 +98,7 @@ def clusters(
         changed += (new_weights[nearest] - weights) ** 2
     errors = np.sqrt(np.array([moved, changed]) / max(resamples, 1))
     places = _scaled(question, centres)
+    # Stable: of equal shares the order must not differ from run to run.
     order = np.argsort(-weights, kind="stable")
     return Clusters(
         n=tally.n,

@@ -1,4 +1,4 @@
-"""Estimates shares within a row of a cross-table: of those who gave answer a, who gave b?
+"""Estimates shares within a row of a cross-table: of those who gave answer a, how many gave b?
 
 Both the cell f_ab and the row f_a are estimated, so the share f_ab / f_a is a ratio of two noisy
 figures that go together. A small row may leave it wide open.
@@ -17,12 +17,12 @@ from deniably.estimation.crosstab import SupportRates
 
 WIDEST = 0.8
 """An interval that is wider leaves too little to say: the share has no estimate."""
-_PLACES, _HALVINGS = 65, 30
+_PLACES, _HALVINGS = 65, 30  # shares that are tested; then bisections between two of them
 
 
 @dataclass(frozen=True, eq=False)
 class ConditionalShares:
-    """Shares f_ab / f_a of the population, arrays of one shape.
+    """Estimated shares f_ab / f_a of the population with their intervals, arrays of one shape.
 
     ``raw`` and ``standard_error`` are nan where ``low .. high``, which is within [0, 1] and has the
     ``confidence``, is wider than 0.8. ``covariance`` is that of the estimates of f_ab and f_a.
@@ -38,11 +38,11 @@ class ConditionalShares:
 
 @dataclass(frozen=True, eq=False)
 class Within:
-    """Reports of ``n`` people for shares of b among those who gave a, for each of many pairs.
+    """Counts of ``n`` people's reports, to estimate the share of b among those who gave a.
 
-    ``both``, ``given`` and ``wanted`` count the reports that support a and b, a, and b; they have
-    one shape, or broadcast to it, as ``n`` does. ``rates`` are p and q of the question of a and of
-    that of b.
+    ``both``, ``given`` and ``wanted`` count the reports that support a and b, a, and b, for many
+    pairs of answers at once; they have one shape, or broadcast to it, as ``n`` does. ``rates`` are
+    p and q of the question of a and of that of b.
     """
 
     n: npt.ArrayLike
@@ -52,7 +52,7 @@ class Within:
     rates: tuple[SupportRates, SupportRates]
 
     def estimate(self, confidence: float = 0.95) -> ConditionalShares:
-        """Returns the shares with their intervals.
+        """Returns the shares with their intervals at ``confidence``.
 
         R = f_ab / f_a makes the mean of (score of a)(score of b - R) zero. The interval holds the R
         that this test does not reject (Fieller 1954, J. R. Stat. Soc. B 16:175), with the variance
@@ -112,7 +112,7 @@ class _Test:
         self._step: Floats = 1 / (n * scale)
 
     def variance(self, share: Floats) -> Floats:
-        """The variance of (f_ab - R f_a) where R = ``share`` is true.
+        """Returns the variance of (f_ab - R f_a) where R = ``share`` is true.
 
         The estimated shares of a and b may not go with R: where everybody gave a and some gave b, R
         is not 0. Then either of the two is moved, whichever leaves more variance.
@@ -134,14 +134,16 @@ class _Test:
         return mean_square / self.n
 
     def away(self, share: Floats) -> Floats:
-        """How many standard deviations the reports are from R = ``share``, less the half step."""
+        """Returns how many standard deviations the reports are from R = ``share``, less the half
+        step."""
         variance = self.variance(share)
         beyond = np.maximum(abs(self._possible - share * self.row) - self._step / 2, 0)
         deviations: Floats = beyond / np.sqrt(variance)
         return deviations
 
     def ends(self, wanted: float) -> tuple[Floats, Floats]:
-        """The lowest and the highest share that is at most so far away."""
+        """Returns the lowest and the highest share R that the reports are at most ``wanted``
+        deviations from."""
         grid = np.linspace(0, 1, _PLACES)
         with np.errstate(divide="ignore", invalid="ignore"):
             # Without + 0.0 a cell of -0.0 would make infinities of the wrong sign.
@@ -169,8 +171,8 @@ class _Test:
         return inner
 
     def covariance(self) -> Floats:
-        """Of the estimates of f_ab and f_a: the mean product of their scores, less the product of
-        their means."""
+        """Returns the covariance of the estimates of f_ab and f_a: mean product of scores less
+        product of means."""
         inside = np.clip(self.cell, 0, np.minimum(self._row, self._column))
         rest = self._column - inside
         # The mean of (score of b) is 1 for b and 0 without, whatever the report.

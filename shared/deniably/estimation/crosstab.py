@@ -1,7 +1,7 @@
 """Cross-tabulates two questions that were randomised independently.
 
-Both reports must come from the same respondent. The correlation of two reports is weaker than that
-of the answers, by (p1 - q1)(p2 - q2). So reports are never tabulated as they are. The joint channel
+Both reports must come from the same respondent. Two reports are correlated less than the answers
+are, by the factor (p1 - q1)(p2 - q2), so reports are never tabulated as they are. The joint channel
 is the product of the two channels, and so is its inverse.
 """
 
@@ -28,15 +28,15 @@ SupportRates = tuple[float, float]
 """p and q of a question: P(support | own answer) and P(support | other answer)."""
 
 Kinds = npt.NDArray[np.int32]
-"""Numbers from 0 on, the same for the same reports."""
+"""A number for each report, from 0 on: equal reports, which are of one kind, have the same one."""
 
 
 @dataclass(frozen=True, eq=False)
 class PairTally:
-    """The tally of pairs of reports from ``n`` respondents.
+    """The tally of the pairs of reports of ``n`` respondents to two questions.
 
-    ``first`` (k1,) and ``second`` (k2,) count the supports of each choice. ``both`` (k1, k2) counts
-    the respondents whose two reports support choice a and choice b.
+    ``first`` (k1,) and ``second`` (k2,) count the reports that support each choice. ``both`` (k1,
+    k2) counts the respondents whose two reports support choice a and choice b.
     """
 
     n: int
@@ -46,13 +46,14 @@ class PairTally:
 
     @property
     def kinds(self) -> Floats:
-        """How many respondents' reports support a and b, a alone, b alone, none: (k1, k2, 4)."""
+        """How many respondents' reports support a and b, a alone, b alone, none; shape (k1, k2,
+        4)."""
         return pair_kinds(self.n, self.first, self.second, self.both)
 
 
 @dataclass(frozen=True, eq=False)
 class Crosstab:
-    """Joint shares f_ab of the population, arrays of shape (k1, k2).
+    """The estimated joint shares f_ab of the population, arrays of shape (k1, k2).
 
     ``raw`` is unbiased and may leave [0, 1]; ``low .. high`` covers each cell with ``confidence``.
     """
@@ -65,9 +66,9 @@ class Crosstab:
 
 
 def count_pairs(first: npt.ArrayLike, second: npt.ArrayLike) -> PairTally:
-    """Tallies supports, given as 0/1 matrices of shapes (n, k1) and (n, k2), a row a respondent.
+    """Returns the tally of pairs of reports, given as 0/1 supports: shapes (n, k1) and (n, k2).
 
-    Raises ValueError unless both have n rows.
+    A row is a respondent. Raises ValueError unless both have n rows.
     """
     a, b = np.asarray(first), np.asarray(second)
     if len(a) != len(b):
@@ -83,8 +84,9 @@ def supported_together(
 ) -> npt.NDArray[np.int64]:
     """Returns how many respondents' two reports support choice a and choice b, shape (k1, k2).
 
-    Supports are as in ``count_pairs``. ``deal`` gives respondents other rows of both, without a
-    copy. For many deals of the second, shape (deals, n), the result has shape (deals, k1, k2).
+    Supports are as in ``count_pairs``. ``deal`` are indices of rows of both, which pair the reports
+    in another way, without a copy. For many deals of the second, shape (deals, n), the result has
+    shape (deals, k1, k2).
     """
     many = () if deal is None else deal[1].shape[:-1]
     both = np.zeros((*many, first.shape[1], second.shape[1]), dtype=np.int64)
@@ -97,7 +99,7 @@ def supported_together(
 
 
 def kinds(bits: npt.NDArray[np.bool_]) -> Kinds:
-    """Numbers the different rows of ``bits`` (n, k) from 0 on, shape (n,).
+    """Gives each row of ``bits`` (n, k) the number of its distinct pattern, from 0; shape (n,).
 
     It sorts 64 columns at a time: sorting whole rows is ten times slower.
     """
@@ -116,6 +118,7 @@ def kinds(bits: npt.NDArray[np.bool_]) -> Kinds:
 def _ranks(values: npt.NDArray[Any]) -> Kinds:
     """The number of each value among the different ones, as ``np.unique`` gives it, in a third of
     its memory."""
+    # Neither the inverse nor the different values are needed, of which np.unique makes copies.
     order = np.argsort(values)
     fresh = np.zeros(len(values), dtype=np.bool_)
     np.not_equal(values[order[1:]], values[order[:-1]], out=fresh[1:])
@@ -125,7 +128,7 @@ def _ranks(values: npt.NDArray[Any]) -> Kinds:
 
 
 def one_of_each(numbers: Kinds) -> Kinds:
-    """Returns the first row of each kind."""
+    """Returns the index of the first report of each kind; ``numbers`` are those of ``kinds``."""
     some = np.empty(int(numbers.max(initial=-1)) + 1, dtype=np.int32)
     # Backwards: of several rows of a kind, the one assigned last stays, and it is to be the first.
     some[numbers[::-1]] = np.arange(len(numbers), dtype=np.int32)[::-1]
@@ -141,7 +144,11 @@ def _paired(first: Kinds, second: Kinds) -> npt.NDArray[np.int64]:
 def pair_kinds(
     total: float, first: npt.ArrayLike, second: npt.ArrayLike, both: npt.ArrayLike
 ) -> Floats:
-    """Returns the four kinds of every pair of choices, from sums as in ``PairTally``."""
+    """Returns how many reports support both choices of a pair, one or none; shape (k1, k2, 4).
+
+    ``total`` is the number of respondents, ``first`` (k1,), ``second`` (k2,) and ``both`` (k1, k2)
+    are as in ``PairTally``. All may be sums of weights.
+    """
     a, b = np.asarray(first, np.float64)[:, None], np.asarray(second, np.float64)
     ab = np.asarray(both, np.float64)
     kinds = np.stack([ab, a - ab, b - ab, total - a - b + ab], axis=-1)
@@ -149,8 +156,10 @@ def pair_kinds(
 
 
 def joint_score(first: SupportRates, second: SupportRates) -> Floats:
-    """Returns what a pair of reports adds to the share of a pair of answers: a score for each of
-    the four kinds."""
+    """Returns what a pair of reports adds to the joint share of a pair of answers, shape (4,).
+
+    The four scores are for: both answers are supported, the first alone, the second alone, none.
+    """
     (p1, q1), (p2, q2) = first, second
     score = np.kron(np.array([1 - q1, -q1]), np.array([1 - q2, -q2]))
     joint: Floats = score / ((p1 - q1) * (p2 - q2))
@@ -160,7 +169,7 @@ def joint_score(first: SupportRates, second: SupportRates) -> Floats:
 def crosstab(
     kinds: npt.ArrayLike, first: SupportRates, second: SupportRates, confidence: float = 0.95
 ) -> Crosstab:
-    """Estimates the joint shares from supports under (p1, q1) and (p2, q2).
+    """Estimates the joint shares of two questions with the rates (p1, q1) and (p2, q2).
 
     ``kinds`` (k1, k2, 4) are those of a ``PairTally``, or those of a weighted tally, where every
     cell may have other people.
@@ -233,11 +242,11 @@ def joint_likelihood(
     shortfall: float = 1e-4,
     most_steps: int = 50_000,
 ) -> tuple[Floats, Fit]:
-    """Fits the likeliest joint distribution, shape (k1, k2).
+    """Returns the likeliest joint shares of two answers, shape (k1, k2), and their fit.
 
     ``counts`` (r,) says how often each of r different pairs of reports was seen, ``first`` (k1, r)
     and ``second`` (k2, r) how likely each answer makes the report to its question, up to a factor
-    for each report. It stops and raises as ``likelihood.maximum_likelihood`` does.
+    for each report. It stops and raises ValueError as ``likelihood.maximum_likelihood`` does.
     """
     q1, q2 = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     pairs = (q1[:, None] * q2).reshape(len(q1) * len(q2), -1)
@@ -251,16 +260,16 @@ def likeliest(
     odds: tuple[float, float],
     weights: Floats | None = None,
 ) -> Floats | None:
-    """Fits the joint shares of two single choices to whole reports, shape (k1, k2).
+    """Fits the joint shares of two single choices to whole reports by maximum likelihood, (k1, k2).
 
     For display. Reports are 0/1 supports, shapes (n, k1) and (n, k2). ``weights`` (n,) say how much
-    each counts, 1 by default. ``odds`` say for each
-    question how many times likelier a report is from an answer that it supports than from another
-    answer. For subset selection and unary encoding a report says no more. None if the fit would
-    take more than about a second, or is then not within ``_NEAR`` of the largest log-likelihood.
-    For 2 to 4 choices a question, epsilon 1 to 3 and 300 to 2,000 people, its squared error was 0.4
-    to 1 times that of the nearest point of the simplex to the unbiased shares. If each row had a
-    single cell, it was up to 1.3 times. Raises ValueError if there is no respondent.
+    each counts, 1 by default. ``odds`` say for each question how many times likelier a report is
+    from an answer that it supports than from another answer. For subset selection and unary
+    encoding a report says no more. None if the fit would take more than about a second, or is then
+    not within ``_NEAR`` of the largest log-likelihood. For 2 to 4 choices a question, epsilon 1 to
+    3 and 300 to 2,000 people, its squared error was 0.4 to 1 times that of the nearest point of the
+    simplex to the unbiased shares. If each row had a single cell, it was up to 1.3 times. Raises
+    ValueError if there is no respondent.
     """
     a, b = np.asarray(first, dtype=np.bool_), np.asarray(second, dtype=np.bool_)
     pairs = _ranks(_paired(kinds(a), kinds(b)))

@@ -1,7 +1,8 @@
-"""Every share of a cross-table: of all pairs of answers, of the margins, within rows and columns.
+"""All shares of a cross-table: of pairs of answers, of the margins, and within rows and columns.
 
-From the counts of reports, or from reports with weights: then each figure is estimated as that of
-its effective people (see ``weighted_tally``), and has the standard error of a weighted mean.
+They are estimated from counts of reports, or from reports with weights. With weights, each is
+estimated as that of its effective people (see ``weighted_tally``), and has the standard error of a
+weighted mean.
 """
 
 from __future__ import annotations
@@ -24,12 +25,13 @@ Axis = Literal[0, 1]
 _ALIKE = 1e-12
 """A standard error below this is that of reports that are all alike."""
 _SWAPPED = [0, 2, 1, 3]
-"""The four kinds of a pair, of the second question and the first."""
+"""A pair's four kinds (both, first alone, second alone, none) when its questions are swapped."""
 
 
 @dataclass(frozen=True, eq=False)
 class MarginShares:
-    """Shares of the answers to one question, arrays of shape (k,), with their intervals."""
+    """Estimated shares of the answers to one question with their intervals, arrays of shape
+    (k,)."""
 
     raw: Floats
     standard_error: Floats
@@ -38,7 +40,8 @@ class MarginShares:
 
 
 class Crossing(Protocol):
-    """Two questions that were asked the same ``n`` people."""
+    """The reports of the same ``n`` people to two questions, for the shares of their
+    cross-table."""
 
     @property
     def n(self) -> int:
@@ -47,8 +50,11 @@ class Crossing(Protocol):
 
     @property
     def kinds(self) -> Floats:
-        """The four kinds of every pair, as ``PairTally.kinds``; with weights, of effective
-        people."""
+        """How many people's reports support both choices of a pair, one alone, or none.
+
+        Shape (rows, columns, 4): both, the first alone, the second alone, none; as
+        ``PairTally.kinds``. With weights they are effective people.
+        """
         ...
 
     def cells(self, confidence: float) -> Crosstab:
@@ -66,7 +72,10 @@ class Crossing(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class CountedPairs:
-    """A cross-table from counts. ``rates`` are p and q of the question in rows and of the other."""
+    """The cross-table of two questions from counts of reports, without weights.
+
+    ``rates`` are p and q of the question in rows and of the one in columns.
+    """
 
     tally: PairTally
     rates: tuple[SupportRates, SupportRates]
@@ -78,22 +87,27 @@ class CountedPairs:
 
     @property
     def kinds(self) -> Floats:
-        """The four kinds of every pair of answers, as the tally has them."""
+        """How many people's reports support both choices of a pair, one alone, or none, as the
+        tally has it."""
         return self.tally.kinds
 
     def cells(self, confidence: float) -> Crosstab:
-        """Estimates the joint shares of all pairs of answers."""
+        """Estimates the joint shares of all pairs of answers, shape (rows, columns)."""
         return crosstab(self.tally.kinds, *self.rates, confidence)
 
     def within(self, axis: Axis, confidence: float) -> ConditionalShares:
-        """Estimates the shares within each row or each column."""
+        """Estimates the shares within each row (axis 0) or each column; shape (rows, columns)."""
         first, second = self.tally.first[:, None], self.tally.second
+        # Within columns the second question is what is given.
         given, wanted = (second, first) if axis else (first, second)
         rates = self.rates[axis], self.rates[1 - axis]
         return Within(self.n, self.tally.both, given, wanted, rates).estimate(confidence)
 
     def margin(self, axis: Axis, confidence: float) -> MarginShares:
-        """Estimates the shares of the answers to one question, as its own results do."""
+        """Estimates the shares of the answers to the question in rows (axis 0) or in columns.
+
+        They are those that the question's own results show.
+        """
         counts, (p, q) = (self.tally.first, self.tally.second)[axis], self.rates[axis]
         interval = population_interval(counts, self.n, p, q, 1 - confidence)
         raw: Floats = (counts / self.n - q) / (p - q)
@@ -102,7 +116,11 @@ class CountedPairs:
 
 @dataclass(frozen=True, eq=False)
 class WeightedPairs:
-    """A cross-table from a weighted tally of pairs, as ``Weighing.tally_of_pairs`` makes it."""
+    """The cross-table of two questions from reports with weights.
+
+    ``tally`` is that of ``Weighing.tally_of_pairs``; ``rates`` are p and q of the question in rows
+    and of the one in columns.
+    """
 
     tally: WeightedTally
     rates: tuple[SupportRates, SupportRates]
@@ -114,25 +132,30 @@ class WeightedPairs:
 
     @property
     def kinds(self) -> Floats:
-        """The kinds of as many unweighted people as know as much, by Kish's effective sample
-        size."""
+        """How many effective people's reports support both choices, one of them alone, or none.
+
+        There are as many as the effective sample size by Kish.
+        """
         kinds: Floats = self.tally.kish * self.tally.shares
         return kinds
 
     def cells(self, confidence: float) -> Crosstab:
-        """Estimates the shares of all pairs of answers: weighted means of the joint score."""
+        """Estimates the joint shares of all pairs of answers, as weighted means of the joint
+        score."""
         score = joint_score(*self.rates)
         table = crosstab(self.tally.counts(score), *self.rates, confidence)
         return replace(table, standard_error=self._error(score, table.standard_error))
 
     def within(self, axis: Axis, confidence: float) -> ConditionalShares:
-        """Estimates the shares within each row or each column: ratios of weighted means.
+        """Estimates the shares within each row (axis 0) or column, as ratios of weighted means.
 
-        The effective people are those of the mean of (score of a) (score of b - R), which is 0.
+        The effective people are those of the mean of (score of a) (score of b - R), which is 0 at
+        the true share R.
         """
         given, wanted = (self._score(question) for question in (axis, 1 - axis))
         both, row = self.tally.mean(given * wanted), self.tally.mean(given)
         with np.errstate(divide="ignore", invalid="ignore"):
+            # An empty row has no share; any R serves to find its effective people.
             share = np.nan_to_num(np.clip(both / row, 0, 1), nan=0.5)
         apart = given * (wanted - share[..., None])
         kinds = self.tally.counts(apart)[..., _SWAPPED if axis else slice(None)]
@@ -150,8 +173,10 @@ class WeightedPairs:
         )
 
     def margin(self, axis: Axis, confidence: float) -> MarginShares:
-        """Estimates the shares of the answers to one question: weighted means of its score."""
+        """Estimates the shares of the question in rows (axis 0) or in columns, as weighted means of
+        scores."""
         score, (p, q) = self._score(axis), self.rates[axis]
+        # The score is about one question, so any choice of the other has the same mean.
         some = (slice(None), 0) if axis == 0 else (0, slice(None))
         kinds = self.tally.counts(score)[some]
         counts = kinds[..., 0] + kinds[..., 2 if axis else 1]

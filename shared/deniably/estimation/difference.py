@@ -31,7 +31,7 @@ IntervalAt = Callable[[float], tuple[float, float]]
 
 @dataclass(frozen=True, eq=False)
 class Difference:
-    """An unbiased ``estimate`` of a difference, its standard error and its two-sided ``p_value``.
+    """An unbiased ``estimate`` of a difference, with its standard error and its two-sided p-value.
 
     ``interval(confidence)`` inverts the same test: 0 is outside exactly if the p-value is below
     1 - confidence.
@@ -49,7 +49,10 @@ def tested(
     ends: tuple[float, float],
     p_value_at: Callable[[float], float],
 ) -> Difference:
-    """Returns a difference between ``ends``, where ``p_value_at(d)`` is the p-value of d."""
+    """Returns a ``Difference`` within ``ends``, where ``p_value_at(d)`` is the p-value of d.
+
+    d is a hypothetical difference, ``error`` the standard error of ``estimate``.
+    """
     return Difference(
         estimate, p_value_at(0.0), error, partial(_interval, estimate, ends, p_value_at)
     )
@@ -98,7 +101,7 @@ def _deviate(p_value: float) -> float:
     return NormalDist().inv_cdf(p_value / 2) if p_value > _LEAST else _FARTHEST
 
 
-_LEAST, _FARTHEST = 1e-300, -40.0
+_LEAST, _FARTHEST = 1e-300, -40.0  # p-values below this are 0 in floats, with such a deviate
 
 
 def _last_kept(
@@ -117,6 +120,7 @@ def _last_kept(
         crossing = kept + width * near / (near - far)
         # A little towards the middle, so that both ends move.
         aside = min(max(_ASIDE * width**2, _CLOSE / 2), abs(middle - crossing))
+        # The projection of ITP: so near the middle that bisection would need at most one step less.
         farthest = room - width / 2
         off = crossing + copysign(aside, middle - crossing) - middle
         place = middle + min(max(off, -farthest), farthest)
@@ -129,7 +133,7 @@ def _last_kept(
     return start + kept * (end - start)
 
 
-_CLOSE = 2.0**-43
+_CLOSE = 2.0**-43  # the part of the way at which a search ends
 _ASIDE = 0.2
 
 
@@ -137,9 +141,8 @@ _ASIDE = 0.2
 class SupportCount:
     """The support of one choice in one group: ``count`` of ``n`` reports, under p and q.
 
-    Of reports with weights they are those of their effective people, and no whole numbers.
-
-    Raises ValueError unless 0 <= count <= n, n >= 1 and 0 <= q < p <= 1.
+    With weights, both are those of the effective people, and no whole numbers. Raises ValueError
+    unless 0 <= count <= n, n >= 1 and 0 <= q < p <= 1.
     """
 
     count: float
@@ -178,8 +181,10 @@ class SupportCount:
 
 @dataclass(frozen=True, eq=False)
 class ScoredTally:
-    """One group's tally for a mean: ``counts`` (outputs,), scores ``v`` (outputs,) and the
-    ``channel`` (inputs, outputs)."""
+    """The tally of one group's reports for a mean: ``counts`` (outputs,), with their scores ``v``.
+
+    ``v`` has shape (outputs,), the ``channel`` (inputs, outputs).
+    """
 
     counts: npt.ArrayLike
     v: npt.ArrayLike
@@ -188,13 +193,13 @@ class ScoredTally:
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """One group's mean of scores: its estimate from ``n`` reports and how it varies.
+    """The mean of one group's scores, estimated from ``n`` reports, and how it varies.
 
-    ``precision`` is the inverse of its variance if answers are evenly spread. ``step`` is the least
-    amount by which it can move, ``ends`` the range of true means. ``square_at(mu)`` is the mean
-    square of (score - estimate) under the likeliest law of reports with mean mu. ``freedom`` are
-    its degrees of freedom, infinite where the variance at the common mean keeps the level. The
-    expectation of the estimate is at most ``off`` from the mean.
+    ``precision`` is the inverse of its variance if answers are evenly spread. ``step`` is the
+    smallest amount by which the estimate can move, ``ends`` the range of true means.
+    ``square_at(mu)`` is the mean square of (score - estimate) under the likeliest law of reports
+    with mean mu. ``freedom`` are its degrees of freedom, infinite where the variance at the common
+    mean keeps the level. The expectation of the estimate is at most ``off`` from the true mean.
     """
 
     n: float
@@ -208,6 +213,7 @@ class Moments:
 
     def variance(self, mu: float) -> float:
         """Returns the variance of the estimate where the true mean is ``mu``."""
+        # The square is about the estimate; the variance is about mu.
         return (self.square_at(mu) - (mu - self.mean) ** 2) / max(self.n - 1, 1)
 
 
@@ -280,14 +286,14 @@ def between_groups(first: SupportCount, second: SupportCount) -> Difference:
 def trend_of_shares(groups: Sequence[SupportCount], places: Sequence[float]) -> float:
     """Returns the p-value of "the share has no linear trend over these groups" at ``places``.
 
-    The sum of the shares times their places from the mean place, over its standard deviation at the
-    likeliest common share (Cochran 1954 and Armitage 1955 without noise); half a report is taken
-    off. For two groups this is ``between_groups``. The groups may be the same people, whose answers
-    change bit by bit: the standard deviation is the largest at any correlation r**d between groups
-    d apart, 0 <= r <= 1. That holds the level for every mixture of such correlations, too. Of
-    independent groups the test is then cautious from four on: level 0.05 is 0.042 over four of
-    them, 0.031 over five, 0.009 over eight and 0.002 over twelve. Raises ValueError for fewer than
-    two.
+    The statistic is the sum of the shares times their places from the mean place, over its standard
+    deviation at the likeliest common share (Cochran 1954 and Armitage 1955 without noise); half a
+    report is taken off. For two groups this is ``between_groups``. The groups may be the same
+    people, whose answers change bit by bit: the standard deviation is the largest at any
+    correlation r**d between groups d apart, 0 <= r <= 1. That holds the level for every mixture of
+    such correlations, too. Of independent groups the test is then cautious from four on: level 0.05
+    is 0.042 over four of them, 0.031 over five, 0.009 over eight and 0.002 over twelve. Raises
+    ValueError for fewer than two.
     """
     weights = _from_their_mean(places)
     common = _likeliest_share(groups, [0.0] * len(groups))
@@ -299,8 +305,8 @@ def trend_of_shares(groups: Sequence[SupportCount], places: Sequence[float]) -> 
 def trend_of_means(groups: Sequence[Moments], places: Sequence[float]) -> float:
     """Returns the p-value of "the mean has no linear trend over these groups" at ``places``.
 
-    As ``trend_of_shares``, with the variances at the common mean. Raises ValueError for fewer than
-    two groups, or if no mean is possible in all.
+    The statistic is that of ``trend_of_shares``, with the variances at the common mean. Raises
+    ValueError for fewer than two groups, or if no mean is possible in all.
     """
     weights = _from_their_mean(places)
     common = _common_mean(groups, [0.0] * len(groups))
@@ -328,6 +334,8 @@ def _worst_together(variances: Sequence[float], weights: Sequence[float]) -> flo
     """The largest variance of a sum of terms with these variances and the signs of their weights,
     if terms have a correlation r**d where their weights are d apart."""
     terms = np.sqrt(variances) * np.sign(weights)
+    # Terms of opposite sign gain from a low correlation, terms of one sign from a high one: every r
+    # is tried.
     return float(np.einsum("i,rij,j->r", terms, _correlations(tuple(weights)), terms).max())
 
 
@@ -338,7 +346,7 @@ def _correlations(places: tuple[float, ...]) -> Floats:
     return correlations
 
 
-_CORRELATIONS = 201
+_CORRELATIONS = 201  # correlations from 0 to 1 that are tried
 
 
 def _half_step(groups: Sequence[SupportCount], weights: Sequence[float]) -> float:
@@ -348,7 +356,8 @@ def _half_step(groups: Sequence[SupportCount], weights: Sequence[float]) -> floa
 
 
 def moments(group: ScoredTally) -> Moments:
-    """Returns the moments of a mean that a test needs. Raises ValueError without a report."""
+    """Returns the moments of a group's mean that a test needs. Raises ValueError without a
+    report."""
     channel = np.asarray(group.channel, np.float64)
     tallied, score = np.asarray(group.counts, np.float64), np.asarray(group.v, np.float64)
     seen = (tallied > 0) | (channel > 0).any(axis=0)
@@ -419,12 +428,14 @@ def _freedom(variances: Sequence[float], groups: Sequence[Moments]) -> float:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Returns the adjusted p-values of many tests, in their order: reject those below alpha.
+    """Returns Holm's adjusted p-values of many tests, in their order: reject those below alpha.
 
     The chance of any false alarm is then at most alpha, however the tests depend on each other.
     Source: Holm 1979 (Scand. J. Stat. 6:65).
     """
     order = np.argsort(p_values)
+    # The smallest p-value times the number of tests, the next times one less ...; none below the
+    # one before.
     steps = np.arange(len(order), 0, -1) * np.asarray(p_values, dtype=np.float64)[order]
     adjusted = np.empty(len(order))
     adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
@@ -446,6 +457,7 @@ def _likeliest_share(groups: Sequence[SupportCount], shifts: Sequence[float]) ->
         for count, n, slope, start in terms:
             support = start + slope * middle
             other = 1 - support
+            # Without noise a support of 0 or 1 is possible, where the score is infinite.
             spread = max(support * other, 1e-150)
             score += slope * (count - n * support) / spread
             falling += slope**2 * (count * other**2 + (n - count) * support**2) / spread**2
@@ -459,9 +471,9 @@ def _likeliest_share(groups: Sequence[SupportCount], shifts: Sequence[float]) ->
     return middle
 
 
-_STEPS = 60
+_STEPS = 60  # more than halving to the last digit of a float takes
 _NEGLIGIBLE = 4e-15
-_NEARLY = 2.0**-9
+_NEARLY = 2.0**-9  # how near to an end of the bracket a step may come, as a part of it
 
 
 def _two_sided(

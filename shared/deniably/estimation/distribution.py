@@ -1,7 +1,8 @@
 """Estimates the distribution of an ordered question: its distribution function and quantiles.
 
-Answers fall into buckets 0 .. d - 1 in order. The picture comes from a consistent fit of whole
-reports. Every claim (F, quantiles) comes from unbiased estimates with intervals.
+Answers fall into buckets 0 .. d - 1 in order. The displayed shares come from a maximum-likelihood
+fit of whole reports. The distribution function F and quantiles come from unbiased estimates with
+intervals.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ SMALL = 2000
 
 @dataclass(frozen=True)
 class QuantileEstimate:
-    """The bucket where a ``share`` of answers is first reached, with interval ``low .. high``."""
+    """An estimated quantile: the bucket in which a ``share`` of answers is first reached.
+
+    The buckets ``low .. high`` are its interval.
+    """
 
     share: float
     bucket: int
@@ -32,7 +36,7 @@ class QuantileEstimate:
 
 
 def density(counts: npt.ArrayLike, channel: npt.ArrayLike, *, smooth: bool = False) -> Fit:
-    """Fits a consistent distribution over the buckets, for display.
+    """Fits a distribution over the buckets for display: no share is negative, and their sum is 1.
 
     It is EM on whole reports, stopped early (Li et al. 2020). Pass ``smooth`` only if you know the
     truth to be smooth; it has no effect beyond ``SMALL`` reports. In simulations of 32 buckets,
@@ -47,6 +51,8 @@ def density(counts: npt.ArrayLike, channel: npt.ArrayLike, *, smooth: bool = Fal
     """
     likelihood = np.asarray(channel, dtype=np.float64)
     smooth = smooth and int(np.sum(counts)) <= SMALL
+    # e^epsilon of the channel, by which Li et al. scale the change at which EM without smoothing
+    # stops.
     odds = float((likelihood.max(axis=0) / likelihood.min(axis=0)).max())
     change = 1e-3 if smooth or _names_one(likelihood) else 1e-3 * odds
     return expectation_maximisation(counts, likelihood, smooth=smooth, change=change)
@@ -64,24 +70,25 @@ def _names_one(channel: Floats) -> bool:
 def cumulative(
     counts: npt.ArrayLike, channel: npt.ArrayLike, confidence: float = 0.95
 ) -> list[Mean]:
-    """F(t) = P(answer <= t) for t = 0 .. d - 2, unbiased, each with its own (pointwise) margins.
+    """Estimates F(t) = P(answer <= t) without bias for t = 0 .. d - 2, each with its own margins.
 
-    Estimates may leave [0, 1] and fall (those of ``rising`` do not); margins hold as stated by
-    ``linear``, one t at a time.
-    Raises ValueError where the reports do not determine F, and as ``linear`` does.
+    Estimates may leave [0, 1] and fall from one t to the next (those of ``rising`` do not). Margins
+    hold for one t at a time, as ``inversion.linear`` says. Raises ValueError where the reports do
+    not determine F, there is no report, shapes differ or confidence is not in (0, 1).
     """
     at_most = np.tri(len(np.asarray(channel)))[:-1]
     return linear_each(counts, scores(channel, at_most), channel, confidence)
 
 
 def rising(fitted: npt.ArrayLike, at_most: list[Mean], *, isotonic: bool = False) -> Floats:
-    """F(0) .. F(d - 2) for display, from 0 to 1 and never falling; empty without ``at_most``.
+    """Returns F(0) .. F(d - 2) for display: in [0, 1], never falling; empty without ``at_most``.
 
-    It is the sum of the ``fitted`` shares (shape (d,)), a consistent distribution; or, if
-    ``isotonic``, the nearest such function to the unbiased F of ``at_most`` (Barlow and Brunk 1972,
-    JASA 67:140): for reports that name buckets, whose fit scatters as they do. It is kept within
-    the intervals of F: a true F lies above all lower ends before it and below all upper ends after
-    it. Where these cross, it is kept between all lower ends after it and all upper ends before it.
+    ``at_most`` has the unbiased estimates of ``cumulative``. The result is the sum of the
+    ``fitted`` shares (shape (d,)) up to each bucket; or, if ``isotonic``, the nearest function to
+    the unbiased F that never falls (Barlow and Brunk 1972, JASA 67:140): for reports that name
+    single buckets, whose fit scatters as much. It is kept within the intervals of F: a true F lies
+    above all lower ends before it and below all upper ends after it. Where these cross, it is kept
+    between all lower ends after it and all upper ends before it.
 
     Squared error over that of the unbiased F, 32 buckets and four shapes of the truth: 0.14 at
     epsilon 1, 0.25 at 2, 0.4 at 4 with two buckets a window, and 0.95 isotonic with one.
@@ -126,6 +133,8 @@ def quantiles_from(
         raise ValueError(
             f"a quantile belongs to a share between 0 and 1, such as 0.5, not to {wanted}"
         )
+    # low[t] is the lower end of F(t-1) and high[t] the upper end of F(t); beyond the ends F is 0
+    # and 1.
     kept = [np.flatnonzero((high >= share) & (low <= share)) for share in wanted]
     return placed(fitted, wanted, [(int(some[0]), int(some[-1])) for some in kept])
 
@@ -133,8 +142,8 @@ def quantiles_from(
 def placed(
     fitted: npt.ArrayLike, shares: Sequence[float], intervals: Sequence[tuple[int, int]]
 ) -> list[QuantileEstimate]:
-    """Returns the quantiles of a consistent distribution, shape (d,), moved into their
-    intervals."""
+    """Returns the quantiles of a fitted distribution, shape (d,), each moved into its interval of
+    buckets."""
     reached = np.cumsum(np.asarray(fitted, dtype=np.float64))[:-1]
     return [
         QuantileEstimate(share, min(max(int((reached < share).sum()), first), last), first, last)

@@ -41,7 +41,7 @@ class Estimate:
 
     ``raw`` is unbiased and may leave [0, 1]: use it for inference. ``consistent`` is the nearest
     point of the simplex where a person has one answer. With several ticks it is clipped to [0, 1].
-    For pictures take ``analysis.display_shares``, which is nearer to the truth.
+    For pictures take ``question_shares.display_shares``, which are nearer to the truth.
 
     Three intervals hold with ``confidence``. ``low .. high`` covers one share of the population.
     ``joint_low .. joint_high`` covers all of them at once. ``respondents_low ..
@@ -74,7 +74,7 @@ class Estimate:
 def estimate(
     tally: Tally, mechanism: Pure, confidence: float = 0.95, *, single: bool | None = None
 ) -> Estimate:
-    """Estimates the shares of one question from its tally.
+    """Estimates the shares of one question's choices from its tally.
 
     ``single`` says whether every person has exactly one choice; by default the law knows. The
     denominator of an option is the number of people whose devices reported it.
@@ -112,6 +112,7 @@ def estimate(
         return _each(population_interval, counts, reports, p, q, 1 - confidence)
 
     intervals = population(confidence)
+    # Bonferroni: k intervals, each with a k-th of the risk.
     joint = _each(_EXACT, counts, reports, p, q, alpha / law.k)
     # Those whose devices drew an option are a random sample of these respondents, who are their
     # population here; its interval is a little wide for so small a one.
@@ -119,6 +120,7 @@ def estimate(
     here = intervals if sampled else _each(respondents_interval, counts, reports, p, q, alpha)
     low, high = (joint.low, joint.high)
     support = q + (p - q) * consistent
+    # Binomial variances at the consistent shares, for the design effect.
     noisy = support * (1 - support) / (reports * (p - q) ** 2)
     effect = _design_effect(noisy, consistent, tally.n)
     return Estimate(
@@ -141,7 +143,7 @@ def estimate(
 
 
 def estimate_through(tally: Tally, channel: npt.ArrayLike, confidence: float = 0.95) -> Estimate:
-    """Estimates the shares of a single choice through any finite channel, shape (k, outputs).
+    """Estimates the shares of a single choice through any finite ``channel`` (k, outputs).
 
     ``raw`` comes from channel inversion, ``consistent`` from maximum likelihood on whole reports.
     Joint intervals spend a k-th of the risk each. They are those of Clopper and Pearson for two
@@ -178,9 +180,10 @@ def _through(tally: Tally, channel: Floats, choice: int, score: Floats, risk: fl
 def of_means(
     means: Sequence[Mean], joint: Sequence[Interval], consistent: Floats, noisy: Floats
 ) -> Estimate:
-    """Puts shares that were estimated one by one, as means of scores, into an ``Estimate``.
+    """Returns the ``Estimate`` of shares that were estimated one by one, as means of scores.
 
-    ``joint`` are intervals that cover all shares at once, ``noisy`` (k,) are variances.
+    ``joint`` are intervals that cover all shares at once, ``noisy`` (k,) are variances of the
+    estimates at the ``consistent`` shares (k,).
     """
     n = means[0].n
     low, high = tightened(
@@ -229,13 +232,15 @@ def _unbiased(
 
 
 def supports(tally: Tally, mechanism: Pure) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Returns for each choice how many reports support it, and how many could have supported it.
+    """Returns how many reports support each choice, and how many could have; both of shape (k,).
 
-    Both have shape (k,).
+    The second number is below that of all reports where these are on a sample of the options.
     """
     law = mechanism.law
     if law.both:
+        # Cells 2 * option and 2 * option + 1: reports without and with the tick.
         pairs = tally.counts.reshape(-1, 2)
+        # At least 1: an option that no device drew must not divide by 0.
         return pairs[:, 1], np.maximum(pairs.sum(axis=1), 1)
     return tally.counts[: law.k], np.full(law.k, tally.n)
 
@@ -248,6 +253,8 @@ def project(raw: npt.ArrayLike) -> Floats:
     """
     values = np.asarray(raw, dtype=np.float64)
     ordered = np.sort(values)[::-1]
+    # The shift that makes the largest i values sum to 1, for each i; the right i is the last that
+    # leaves all of them above 0.
     excess = (np.cumsum(ordered) - 1) / np.arange(1, len(ordered) + 1)
     last = int(np.flatnonzero(ordered - excess > 0)[-1])
     projected: Floats = np.maximum(values - excess[last], 0.0)
@@ -284,19 +291,21 @@ def standard_error(count: npt.ArrayLike, n: npt.ArrayLike, p: float, q: float) -
 
 
 def tightened(low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """Returns the smallest box around {low <= f <= high, sum f = 1}; (low, high) if that is empty.
+    """Returns the smallest box around {low <= f <= high, sum f = 1}; (low, high) if it is empty.
 
     All have the shape (k,).
     """
     if not low.sum() <= 1 <= high.sum():
         return low, high
     return (
+        # A share is at least what is left if all others are as large as they can be.
         np.maximum(low, 1 - (high.sum() - high)),
         np.minimum(high, 1 - (low.sum() - low)),
     )
 
 
 def _design_effect(noisy: Floats, shares: Floats, n: int) -> float | None:
+    # Summed over all choices; answers that all agree have no variance to compare with.
     direct = float((shares * (1 - shares)).sum()) / n
     return float(noisy.sum()) / direct if direct * n >= 1e-12 else None
 

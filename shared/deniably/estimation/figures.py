@@ -78,10 +78,10 @@ class Known:
 
 @dataclass(frozen=True, eq=False)
 class Share:
-    """The share of people who give one of ``answers``.
+    """A figure: the share of people who give one of ``answers``, which are indices of answers.
 
-    ``name`` is that of the choice, where it is one; ``labels`` say what it is, one for each part of
-    a combination.
+    ``key`` is its name for programs. ``name`` is that of the choice, where it is one; ``labels``
+    say what it is, one for each part of a combination.
     """
 
     kind: Literal["share", "share at most", "joint share"]
@@ -92,18 +92,23 @@ class Share:
 
     @property
     def label(self) -> str:
-        """The name of the figure, for people."""
+        """The figure's name for people, its labels with commas between them."""
         return ", ".join(self.labels)
 
     def truth(self, shares: Floats) -> Known:
-        """Returns the figure where ``shares``, shape (k,), are those of every answer."""
+        """Returns the true value of the figure where ``shares``, shape (k,), are those of all
+        answers."""
         share = float(sum(shares[list(self.answers)].tolist()))
+        # The variance between people of a yes or no.
         return Known(share, share * (1 - share))
 
     def score(self, mechanism: HasLaw[Law]) -> Score:
-        """Returns what one report adds to the estimate. Raises ValueError where the reports do not
-        tell these answers from the others."""
+        """Returns the score of the figure: what one report adds to its estimate.
+
+        Raises ValueError where the reports do not tell these answers from the others.
+        """
         law = mechanism.law
+        # The score of one choice is known for ticks, too, which ``of_target`` refuses.
         if isinstance(law, Supporting) and len(self.answers) == 1:
             return of_choice(law)
         target = np.zeros(law.domain.count)
@@ -111,9 +116,9 @@ class Share:
         return of_target(law, target)
 
     def variance(self, mechanism: HasLaw[Law], share: float | None = None) -> float:
-        """Returns n times the variance of the estimate at a true ``share``, None for the worst.
+        """Returns n times the variance of the estimate at a true ``share``, by default the worst.
 
-        inf where the reports do not determine the figure.
+        The result is inf where the reports do not determine the figure.
         """
         try:
             score = self.score(mechanism)
@@ -124,12 +129,13 @@ class Share:
 
 @dataclass(frozen=True, eq=False)
 class Average:
-    """The mean of what answers stand for, in ``unit``, within ``ends``.
+    """A figure: the mean of the numbers that answers stand for, in ``unit``, within ``ends``.
 
-    ``index`` is that of the number in a question with several. ``values``, shape (k,), are what
-    each answer stands for. They are None where answers are positions on the question's grid, which
-    may have a million. ``scored`` marks the answers that are on the scale; None means all of them.
-    The mean is among people who gave a scored answer.
+    ``key`` is its name for programs, ``label`` that for people. ``index`` is that of the number in
+    a question with several. ``values``, shape (k,), are what each answer stands for. They are None
+    where answers are positions on the question's grid, which may have a million. ``scored`` marks
+    the answers that have a score; None means all of them. The mean is among people who gave a
+    scored answer.
     """
 
     key: str
@@ -145,7 +151,7 @@ class Average:
 
     @property
     def extent(self) -> Ends:
-        """The least and the largest number that an answer counts as."""
+        """The smallest and the largest number that an answer counts as."""
         if self.values is None:
             return self.ends
         some = self.values if self.scored is None else self.values[self.scored]
@@ -153,20 +159,20 @@ class Average:
 
     @property
     def width(self) -> float:
-        """The length of the extent, in the unit of the answers."""
+        """The difference of the largest and the smallest number that an answer counts as."""
         low, high = self.extent
         return high - low
 
     @property
     def places(self) -> Floats:
-        """What answers stand for, as parts of the extent from 0 to 1; shape (k,)."""
+        """The numbers that answers stand for, as parts of the extent from 0 to 1; shape (k,)."""
         assert self.values is not None
         return (self.values - self.extent[0]) / self.width
 
     def truth(self, shares: Floats) -> Known | None:
-        """Returns the figure if ``shares``, shape (k,), are those of every answer.
+        """Returns the true mean where ``shares``, shape (k,), are those of all answers.
 
-        None if nobody is on the scale.
+        None if nobody has a score.
         """
         assert self.values is not None
         scored = np.ones(len(shares), dtype=np.bool_) if self.scored is None else self.scored
@@ -179,10 +185,10 @@ class Average:
         return Known(mean, float(among @ (values - mean) ** 2) / having)
 
     def score(self, mechanism: HasLaw[Law]) -> Score:
-        """Returns what one report adds to the estimate, as a part of the extent.
+        """Returns what one report adds to the estimate of the mean, as a part of the extent.
 
-        Raises ValueError where the reports do not determine it, and for a mean among some people,
-        which is a ratio.
+        Raises ValueError where the reports do not determine the mean, and for a mean among some
+        people, which is a ratio.
         """
         if self.scored is not None:
             raise ValueError("a mean among some is a ratio, and no mean of scores")
@@ -191,10 +197,10 @@ class Average:
         return of_target(mechanism, self.places)
 
     def variance(self, mechanism: HasLaw[Law]) -> float:
-        """Returns n times the variance of the estimate, as a part of the extent.
+        """Returns n times the variance of the estimate for the worst spread of answers.
 
-        For a mean among some people, n counts those alone. inf where the reports do not
-        determine it.
+        The mean counts as a part of the extent, from 0 to 1. For a mean among some people, n counts
+        those alone. The result is inf where the reports do not determine the mean.
         """
         try:
             if self.scored is None:
@@ -223,12 +229,15 @@ def _squared_error(
     where mu is the true mean, and that of nothing among the others."""
     apart = np.where(scored, places - mu, 0.0)
     square = of_target(mechanism, apart).square
+    # inf is clipped to the upper hull: the largest mean square that answers with the mean mu can
+    # have.
     return float(allowed(places[scored], square[scored])(mu, inf))
 
 
 @dataclass(frozen=True)
 class Quantile:
-    """The bucket in which a share of the numbers is first reached, as its middle."""
+    """A figure: the bucket in which a share ``level`` of the numbers is first reached, as its
+    middle."""
 
     key: str
     level: float
@@ -243,9 +252,9 @@ Figure = Share | Average | Quantile
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """Shares that are estimated together: of all choices, all combinations or all areas.
+    """A group of shares that are estimated together: of all choices, all combinations or all areas.
 
-    With ``part``, the choices of one part of a product.
+    ``part`` is the part of a product whose choices they are, None for those of the whole question.
     """
 
     name: str
@@ -260,7 +269,7 @@ class Shares:
     def estimate_figures(
         self, tally: Tally, confidence: float = CONFIDENCE
     ) -> Sequence[FigureEstimate | None]:
-        """Estimates the figures from the tally of the question's reports."""
+        """Estimates all shares of the group from the tally of the question's reports."""
         estimated = self.estimate(tally, confidence)
         columns = (
             estimated.raw,
@@ -276,18 +285,21 @@ class Shares:
         ]
 
     def variance(self, mechanism: HasLaw[Law], share: float | None = None) -> float:
-        """Returns n times the variance of the figure that varies most, at a true ``share``, or at
-        the worst share if None."""
+        """Returns n times the variance of the share that varies most, at a true ``share``.
+
+        If that is None, at the worst share of each.
+        """
         return max(figure.variance(mechanism, share) for figure in self.figures)
 
     def spread(self, share: float | None = None) -> float:
-        """Returns n times the variance if people were asked directly: f (1 - f), at most 1/4."""
+        """Returns n times the variance if people were asked directly: f (1 - f) at ``share``, or
+        1/4."""
         return 0.25 if share is None else share * (1 - share)
 
 
 @dataclass(frozen=True, eq=False)
 class SingleMean:
-    """One mean by itself. In a question with several numbers, the mean of one ``part``."""
+    """A group of one figure, a mean; in a question with several numbers, that of one ``part``."""
 
     name: str
     figure: Average
@@ -298,15 +310,16 @@ class SingleMean:
 
     @property
     def figures(self) -> tuple[Average]:
-        """The single figure of the question, its mean."""
+        """The group's single figure, its mean."""
         return (self.figure,)
 
     def estimate_figures(
         self, tally: Tally, confidence: float = CONFIDENCE
     ) -> Sequence[FigureEstimate | None]:
-        """Estimates the mean from the tally of the question's reports.
+        """Estimates the mean from the tally of the question's reports, as a list of one.
 
-        The interval of a mean score that the reports do not determine is the whole scale.
+        The entry is None where the reports do not determine the mean. For a mean score among some
+        people it then has no estimate, and the whole scale as its interval.
         """
         mean = self.estimate(tally, confidence)
         if mean is not None:
@@ -315,21 +328,22 @@ class SingleMean:
         return [None if self.figure.scored is None else FigureEstimate(None, None, extent, extent)]
 
     def variance(self, mechanism: HasLaw[Law], share: float | None = None) -> float:
-        """Returns n times the variance of the mean; the expected share does not matter."""
+        """Returns n times the variance of the mean for the worst spread of answers; ignores
+        ``share``."""
         return self.figure.variance(mechanism)
 
     def spread(self, share: float | None = None) -> float:
-        """Returns n times the variance of a direct question with half of the people at either
-        end."""
+        """Returns n times the variance if people were asked directly, half of them at either end:
+        1/4."""
         return 0.25
 
 
 @dataclass(frozen=True, eq=False)
 class Buckets:
-    """How a number is distributed: shares up to the end of every bucket but the last, and
-    quantiles.
+    """The group of figures that say how a number is distributed over its buckets.
 
-    ``ranges`` are the first and the last number of every bucket as text, in ``unit``.
+    These are the shares up to the end of every bucket but the last, and quantiles. ``ranges`` are
+    the first and the last number of every bucket as text, in ``unit``.
     """
 
     name: str
@@ -345,14 +359,16 @@ class Buckets:
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """All figures in order: the shares, then the quantiles."""
+        """All figures of the group: the shares, then the quantiles."""
         return (*self.shares, *self.quantiles)
 
     def estimate_figures(
         self, tally: Tally, confidence: float = CONFIDENCE
     ) -> Sequence[FigureEstimate | None]:
-        """Estimates the figures from the tally of the question's reports; None where these do not
-        determine the shape."""
+        """Estimates all figures from the tally of the question's reports: shares, then quantiles.
+
+        An entry is None where the reports do not determine the shape of the distribution.
+        """
         estimated = self.estimate(tally, confidence)
         quantiles = [
             FigureEstimate(
@@ -365,14 +381,17 @@ class Buckets:
         ]
         at_most = [_of_mean(mean) for mean in estimated.at_most]
         missing = [None] * len(self.figures)
+        # Padded with None, so that there is one entry for each figure whatever could be estimated.
         return [*(at_most or missing[: len(self.shares)]), *quantiles, *missing][: len(missing)]
 
     def variance(self, mechanism: HasLaw[Law], share: float | None = None) -> float:
-        """Returns n times the largest variance of a share; inf where reports hide the shape."""
+        """Returns n times the largest variance of one of the shares; inf where reports hide the
+        shape."""
         return max(share_figure.variance(mechanism, share) for share_figure in self.shares)
 
     def spread(self, share: float | None = None) -> float:
-        """Returns n times the variance of a direct question at ``share``, or the largest."""
+        """Returns n times the variance if people were asked directly: f (1 - f) at ``share``, or
+        1/4."""
         return 0.25 if share is None else share * (1 - share)
 
 

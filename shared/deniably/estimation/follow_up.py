@@ -4,10 +4,10 @@ Everybody reports an answer to such a question. "Not applicable", from those who
 randomised as any other answer is. So the share of an answer b among those who were asked is a ratio
 of two estimates: f_b over the share of those who were asked.
 
-Two questions say who was asked: this one, and the earlier one that decides. Only some pairs of true
-answers can occur: (a choice that does not lead here, not applicable) and (one that does, b). So the
-channel of whole pairs of reports has few rows, and tells the ratio up to twice as well as this
-question alone, or as a cross-table, which allows for all pairs.
+Two questions say who was asked: this one, and the earlier one that decides whether it is shown.
+Only some pairs of true answers can occur: (a choice that does not lead here, not applicable) and
+(one that does, b). So the channel of whole pairs of reports has few rows, and determines the ratio
+up to twice as well as this question alone, or as a cross-table, which allows for all pairs.
 """
 
 from __future__ import annotations
@@ -39,14 +39,17 @@ Pairs = Iterable[Sequence[Sequence[list[int] | None]]]
 
 _LEAST = 0.02  # of everybody: what a pair of answers counts as, when scores are chosen
 _NOBODY = 1e-6  # the estimated share of those who were asked that counts as none
-_GRID, _HALVINGS = 17, 14
+_GRID, _HALVINGS = 17, 14  # shares that are tested; then bisections between two of them
 _ROUNDS = 200  # of proportional fitting; far more than a table of two by two takes
 
 
 @dataclass(frozen=True)
 class FollowUp:
-    """A ``question`` that is asked only of those who gave one of some choices, ``among``, to an
-    earlier one, ``decides``."""
+    """A question with ``show_if``, asked only of those who gave some answers to an earlier one.
+
+    ``decides`` is the earlier question, ``among`` are the indices of its choices that lead to this
+    ``question``.
+    """
 
     question: Conditional
     decides: Question
@@ -54,28 +57,33 @@ class FollowUp:
 
     @property
     def choices_that_lead(self) -> Sequence[Choice]:
-        """The choices of the question that decides."""
+        """All choices of the earlier question, those that do not lead here, too."""
         assert isinstance(self.decides, OfChoices)
         return self.decides.choices
 
     @property
     def hidden(self) -> int:
-        """The index of "not applicable"."""
+        """The index of the choice "not applicable"."""
         return self.question.names.index(NOT_APPLICABLE)
 
     @property
     def tells_who_is_asked(self) -> bool:
-        """Whether reports to the question that decides have few outputs, and so tell of pairs."""
+        """Whether reports to the earlier question can be paired with those to this one.
+
+        They cannot where devices draw the options that they report.
+        """
         return _decides(_law(self.decides))
 
     @property
     def answers(self) -> list[int]:
-        """The indices of the choices that are offered."""
+        """The indices of the choices that are offered to those who are asked: all but "not
+        applicable"."""
         return [index for index in range(len(self.question.names)) if index != self.hidden]
 
 
 def follow_ups(survey: Survey) -> dict[str, FollowUp]:
-    """Returns the questions with ``show_if`` whose reports tell shares, by name."""
+    """Returns {name: follow-up} of the questions with ``show_if`` whose shares among the asked are
+    estimated."""
     earlier = {question.name: question for question in survey.questions}
     by_name: dict[str, FollowUp] = {}
     for question in survey.questions:
@@ -96,15 +104,16 @@ def follow_ups(survey: Survey) -> dict[str, FollowUp]:
 
 @dataclass(frozen=True, eq=False)
 class FollowUpCounts:
-    """How often each report to the question that decides came with each report to this one.
+    """The counts of pairs of reports of the same people: to the earlier question and to this one.
 
-    ``counts`` has the shape (outputs of the former, answers, outputs of the latter). Of reports
-    that name choices an output says whether "not applicable" and the answer are named; the answers
-    have tables of their own. Other reports are outputs by themselves, in one table for all.
-    The former has one output where only this question is ``alone`` known.
+    ``counts`` has the shape (outputs of the former, tables, outputs of the latter). Where reports
+    to this question name choices, there is a table for each answer, and an output says whether "not
+    applicable" and the answer are named. Other reports are outputs by themselves, in one table for
+    all answers. Where only this question's reports are known, ``alone`` is true and the former has
+    one output.
 
     With weights, ``counts`` are those of the effective people, and ``weighted`` has the weighted
-    tally of each table, of which every share has effective people of its own.
+    tally of each table, as every share has an effective sample size of its own.
     """
 
     counts: Floats
@@ -113,22 +122,23 @@ class FollowUpCounts:
 
     @property
     def people(self) -> int:
-        """The number of reports, of whatever weight."""
+        """The number of reports, whatever their weights."""
         return self.weighted[0].n if self.weighted else self.n
 
     @property
     def n(self) -> int:
-        """The number of reports; with weights, of effective people."""
+        """The number of reports; with weights, the number of effective people."""
         return round(float(self.counts[:, 0].sum()))
 
 
 def joint_counts(
     survey: Survey, reports_to: Callable[[int, int], Pairs | None], only: str | None = None
 ) -> dict[str, FollowUpCounts]:
-    """Returns the counts of all questions with ``show_if``, or of ``only`` one, by name.
+    """Returns {name: counts} of all questions with ``show_if``, or of ``only`` that one.
 
-    ``reports_to`` gives the reports to two questions, by their indices in the survey: that which
-    decides, and the one that it decides about; or None where only their tallies are known.
+    ``reports_to`` gives the reports to two questions, by their indices in the survey: the earlier
+    one, and the one that it decides about; or None where only their tallies are known. Questions
+    whose reports cannot be paired are left out.
     """
     names = [question.name for question in survey.questions]
     counts: dict[str, FollowUpCounts] = {}
@@ -144,8 +154,8 @@ def joint_counts(
 def counts_of_pairs(follow_up: FollowUp, blocks: Pairs) -> FollowUpCounts:
     """Returns the counts of pairs of reports of the same people.
 
-    Reports to the question that decides are gathered: how many of the choices that lead to this
-    question they support.
+    A report to the earlier question counts by how many of the choices that lead to this one it
+    supports.
     """
     outputs = _decision_outputs(follow_up)
     tables, size = _table_shape(follow_up)
@@ -158,10 +168,11 @@ def counts_of_pairs(follow_up: FollowUp, blocks: Pairs) -> FollowUpCounts:
 def weighted_counts(
     follow_up: FollowUp, blocks: Pairs, weighing: Weighing, *, alone: bool = False
 ) -> FollowUpCounts:
-    """Returns the counts of pairs of reports with weights: those of the people who were asked both,
-    in their order. Where this question is ``alone`` known, the first report of a pair is not read.
+    """Returns the counts of pairs of reports with weights.
 
-    Raises BadModel for weights without an error.
+    ``weighing`` has the weights of those people who have both reports, in their order. With
+    ``alone`` the first report of a pair is not read. Raises BadModel where the weights give no
+    error: all are 0, a stratum has one report, or there are fewer than two.
     """
     outputs = 1 if alone else _decision_outputs(follow_up)
     tables, size = _table_shape(follow_up)
@@ -178,6 +189,8 @@ def _kinds(follow_up: FollowUp, blocks: Pairs, *, alone: bool = False) -> Iterat
     for block in blocks:
         both = [row for row in block if None not in row]
         if both:
+            # The kind of a pair: the first report's output times the number of the second's, plus
+            # that.
             first = 0 if alone else size * _gather(follow_up, [row[0] or [] for row in both])
             second = _outputs(follow_up, [row[1] or [] for row in both])
             yield np.array([first + output for output in second])
@@ -193,7 +206,7 @@ def _decision_outputs(follow_up: FollowUp) -> int:
 
 
 def counts_alone(follow_up: FollowUp, tally: Tally) -> FollowUpCounts:
-    """Returns the counts of the question by itself, from its tally.
+    """Returns the counts of this question's reports alone, from its tally.
 
     A tally does not say how often two choices were named together. It is taken as the law has it
     for the shares that the tally gives, which decides over the variance alone.
@@ -304,6 +317,8 @@ def _named_together(law: Supporting) -> Floats:
     if law.both:
         k, sampled = law.k, law.size or 0
         both = sampled * (sampled - 1) / (k * (k - 1))
+        # Two of the ``sampled`` out of k options: P(both are sampled), P(exactly this one),
+        # P(none).
         exactly_one = sampled / k - both
         none = 1 - both - 2 * exactly_one
         rows: list[Floats] = []
@@ -345,6 +360,7 @@ def _gathered(law: Law, among: int) -> Floats:
         ]
         return np.array([way / max(comb(k - 1, drawn), 1) for way in ways])
 
+    # Hypergeometric, with and without the answer in the set, as in ``question_shares``.
     own = p * np.append(0.0, named(among - 1, size - 1)[:-1]) + (1 - p) * named(among - 1, size)
     other = p * named(among, size - 1) + (1 - p) * named(among, size)
     return np.array([other, own])
@@ -373,7 +389,7 @@ def _gather(follow_up: FollowUp, reports: Sequence[list[int]]) -> npt.NDArray[np
 
 @dataclass(frozen=True, eq=False)
 class ShareAmong:
-    """The share of an answer among those who were asked, as the set of shares that reports allow.
+    """The share of an answer among those who were asked, with its interval and its test.
 
     ``estimate`` and ``standard_error`` are None where the interval is wider than 0.8: too few seem
     to have been asked to say anything.
@@ -386,7 +402,8 @@ class ShareAmong:
     test: RatioTest
 
     def interval(self, confidence: float) -> tuple[float, float]:
-        """Returns the ends of the interval at ``confidence``, widened to hold the estimate."""
+        """Returns the ends of the interval at ``confidence``, widened to hold the estimate if there
+        is one."""
         low, high = self.test.interval(confidence)
         if self.estimate is None:
             return low, high
@@ -400,8 +417,11 @@ class ShareAmong:
 
 @dataclass(frozen=True, eq=False)
 class AmongAsked:
-    """Shares among those who were asked, one for each of ``FollowUp.answers``, and how many of all
-    were asked."""
+    """The estimates of one question with ``show_if``, about those who were asked it.
+
+    ``asked`` is their share of all people. ``shares`` are those of ``FollowUp.answers`` among them.
+    ``alone`` says that only this question's reports were used.
+    """
 
     asked: Mean
     shares: list[ShareAmong]
@@ -410,7 +430,7 @@ class AmongAsked:
 
 @dataclass(frozen=True, eq=False)
 class RatioTest:
-    """Tests each share R of an answer: that the mean of (gave it) - R (was asked) is 0.
+    """The test of each share R of an answer: whether the mean of (gave it) - R (was asked) is 0.
 
     Source: Fieller 1954 (J. R. Stat. Soc. B 16:175). ``counts`` (outputs,) came through the
     ``channel`` (rows, outputs); ``gave`` and ``asked`` say of which rows these hold. The scores
@@ -431,6 +451,7 @@ class RatioTest:
         """Those of ``gave`` and ``asked``, shape (2, outputs)."""
         every_score = scores(self.channel, np.eye(len(self.channel)))
         shares = np.maximum(every_score @ self.counts / self.counts.sum(), _LEAST)
+        # Two steps: shares with scores for an even spread, then scores for those shares.
         return scores(self.channel, np.stack([self.gave, self.asked]), shares / shares.sum())
 
     @cached_property
@@ -441,18 +462,19 @@ class RatioTest:
 
     @cached_property
     def share_asked(self) -> Mean:
-        """How many of all were asked, with margins at 95 %."""
+        """The estimated share of people who were asked, with margins at 95 %."""
         return linear(self._told(self._scores[1]), self._scores[1], self.channel)
 
     @cached_property
     def ratio(self) -> float:
-        """The unbiased shares' ratio, kept within 0 to 1."""
+        """The ratio of the unbiased shares, kept within 0 to 1; 0.5 where nobody seems to have been
+        asked."""
         gave, was_asked = self.means
         return min(max(gave / was_asked, 0.0), 1.0) if was_asked > _NOBODY else 0.5
 
     def interval(self, confidence: float) -> tuple[float, float]:
-        """Returns the lowest and the highest R that is not rejected: 0 and 1 where every R is
-        kept."""
+        """Returns the lowest and the highest R that is not rejected; 0 and 1 where every R is
+        rejected."""
         wanted = NormalDist().inv_cdf((1 + confidence) / 2)
         grid = sorted({*np.linspace(0, 1, _GRID).tolist(), self.ratio})
         kept = [place for place, share in enumerate(grid) if self._away(share) <= wanted]
@@ -464,10 +486,14 @@ class RatioTest:
         return low, high
 
     def deviate(self, share: float) -> float:
-        """How many standard deviations the reports lie above a share, less a half step; no more
-        than chance alone would explain of the reports that speak for the answer, or for others."""
+        """Returns how many standard deviations the reports lie above a share, less a half step.
+
+        It is no more than chance alone would explain of the reports that speak for the answer, or
+        for others.
+        """
         low, high = self._furthest
         deviate = self._deviates(share)
+        # The normal deviate, or the exact one if that is nearer to 0.
         return min(deviate, low) if share < self.ratio else max(deviate, -high)
 
     @cached_property
@@ -499,7 +525,7 @@ class RatioTest:
         return max(-NormalDist().inv_cdf(chance), 0.0)
 
     def error(self, share: float) -> float:
-        """Returns the standard error of the ratio, linearised at a share."""
+        """Returns the standard error of the ratio, linearised at ``share``."""
         return self._about(share).error / self.means[1]
 
     def _last(self, inner: float, outer: float, wanted: float) -> float:
@@ -535,7 +561,7 @@ _Deviate = Callable[[float], float]
 def among_asked(
     follow_up: FollowUp, counts: FollowUpCounts, confidence: float = 0.95
 ) -> AmongAsked | None:
-    """Estimates the shares of those who were asked; None where reports do not determine them.
+    """Estimates the shares among those who were asked; None where reports do not determine them.
 
     Coverage at a nominal 0.95, 300 simulated surveys each, epsilon 1 to 8, n 30 to 5000, 5 to 100 %
     asked, shares of 0 to 60 % and up to 20 choices: see ``tests/estimation/test_follow_up.py``.
@@ -554,7 +580,7 @@ def among_asked(
 def share_among_asked(
     follow_up: FollowUp, counts: FollowUpCounts, place: int, confidence: float = 0.95
 ) -> ShareAmong:
-    """Estimates one of the shares, by the place of its answer among ``FollowUp.answers``.
+    """Estimates one share among those who were asked, at ``place`` in ``FollowUp.answers``.
 
     Raises ValueError without a report, and where reports do not determine it.
     """
@@ -565,6 +591,7 @@ def share_among_asked(
 
 def _share_among(test: RatioTest, confidence: float) -> ShareAmong:
     low, high = test.interval(confidence)
+    # Too wide to say anything: the interval alone is shown.
     if high - low >= WIDEST or test.means[1] <= _NOBODY:
         return ShareAmong(None, None, low, high, test)
     shown = min(max(test.ratio, low), high)
@@ -577,6 +604,8 @@ def _test(follow_up: FollowUp, counts: FollowUpCounts, place: int) -> RatioTest:
     first, leads = _of_decisions(follow_up, counts)
     rows = [
         (np.outer(decision, second[row]).ravel(), answers[row])
+        # Only pairs of true answers that can occur: one that leads here with an answer, or one that
+        # does not with "not applicable".
         for decision, here in zip(first, leads, strict=True)
         for row in range(len(second))
         if here == (answers[row] is not None)
@@ -616,10 +645,11 @@ def _of_decisions(follow_up: FollowUp, counts: FollowUpCounts) -> tuple[Floats, 
 def expected_margin(
     follow_up: FollowUp, n: int, asked: float, share: float, confidence: float = 0.95
 ) -> float:
-    """Half the interval of a ``share`` of those who are asked, from the expected reports of n.
+    """Returns half the width of the interval of a ``share`` among those asked, for n people.
 
-    ``asked`` is the part of everybody who is asked. It is 0.5, all shares, where too few are.
-    Raises ValueError where reports do not determine shares.
+    It is computed from the expected reports. ``asked`` is the part of everybody who is asked. The
+    result is 0.5, the interval of all shares, where too few are. Raises ValueError where reports do
+    not determine shares.
     """
     alone = not follow_up.tells_who_is_asked
     test = _test(follow_up, FollowUpCounts(np.zeros((1, 1, 1)), alone), 0)

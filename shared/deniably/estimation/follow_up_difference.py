@@ -1,4 +1,4 @@
-"""Tests shares among those who were asked: against a value, and between two groups of people.
+"""Tests shares among those who were asked a question: against a value, and between two groups.
 
 A share among those who were asked is a ratio R of two estimates, and few may have been asked. So no
 test divides by an estimate: each is of a sum whose expectation is 0 under its hypothesis, as in
@@ -16,7 +16,7 @@ from deniably.core.binomial import Floats
 from deniably.estimation.difference import Difference, tested
 from deniably.estimation.follow_up import ShareAmong
 
-_GRID = np.linspace(0, 1, 65)
+_GRID = np.linspace(0, 1, 65)  # shares at which deviates are computed; linear in between
 
 
 def against_share(among: ShareAmong, share: float) -> Difference:
@@ -43,10 +43,14 @@ def between_asked(first: ShareAmong, second: ShareAmong) -> Difference:
     anywhere = _nearest(deviates) ** 2 + _nearest(other) ** 2
 
     def p_value_at(difference: float) -> float:
+        # The corners of both piecewise linear functions, so that each piece between them is a
+        # straight way.
         places = np.union1d(_GRID, _GRID - difference)
         places = places[(places >= max(0.0, -difference)) & (places <= min(1.0, 1 - difference))]
         here = np.interp(places + difference, _GRID, deviates)
         there = np.interp(places, _GRID, other)
+        # Less the least sum of any two shares: what it exceeds is chi-squared with one degree of
+        # freedom.
         return _p_value(sqrt(max(_least(here, there) - anywhere, 0.0)))
 
     (left, wide), (right, narrow) = _shown(first), _shown(second)

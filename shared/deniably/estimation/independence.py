@@ -1,7 +1,7 @@
 """Tests whether the answers to two questions are independent: a permutation test on reports.
 
 Answers are independent exactly if their reports are: each channel can be inverted, and a device
-draws the coins of each question separately. So the test needs reports and no channel. It needs
+draws the coins of each question separately. So the test takes reports and no channel. It needs
 scipy (the extra ``author``).
 """
 
@@ -43,7 +43,7 @@ class Independence:
 
 
 def independence(first: npt.ArrayLike, second: npt.ArrayLike) -> Independence:
-    """Test whether two answers of the same people are independent.
+    """Tests whether two answers of the same people are independent.
 
     ``first`` (n, k1) and ``second`` (n, k2) are the 0/1 supports, a row a respondent. The statistic
     is n tr(S1^+ C S2^+ C'), with S the covariances within a question and C those between; for one
@@ -53,9 +53,10 @@ def independence(first: npt.ArrayLike, second: npt.ArrayLike) -> Independence:
     hold where most reports agree: level .05 was .17 for 5 choices, epsilon 4, n = 100 and 98 % of
     answers alike.
 
-    Shuffling takes only the number of each pair of kinds of reports: 10 ms for a million reports
-    and 5 choices each. Where 99 shuffles would take more than about a second (thousands of
-    respondents, and hundreds of kinds of reports to both questions), p is that of chi-squared.
+    Equal reports are of one kind, and shuffling takes only the number of each pair of kinds: 10 ms
+    for a million reports and 5 choices each. Where 99 shuffles would take more than about a second
+    (thousands of respondents, and hundreds of kinds of reports to both questions), p is that of
+    chi-squared.
 
     The shuffles are seeded from these numbers, so the same reports always have the same p-value.
     That is as good as a fresh seed: the seed is a hash of the table, and so has nothing to do with
@@ -72,12 +73,14 @@ def independence(first: npt.ArrayLike, second: npt.ArrayLike) -> Independence:
     tables, rows = _cost_of_tables(left, right), len(left.kinds) * degrees
     shuffles = int(min(_WORK // min(tables, rows), MOST_SHUFFLES))
     if left.saturated and right.saturated:  # one choice a report: chi-squared does not hold
+        # However long that takes: of other reports chi-squared may stand in for shuffles.
         shuffles = max(shuffles, FEWEST_SHUFFLES)
     if shuffles < FEWEST_SHUFFLES:
         statistic = float(_of_pairs(left, right, supported_together(left.bits, right.bits)))
         return Independence(statistic, degrees, chi_squared_tail(statistic, degrees), None)
     shuffle = _by_tables if tables <= rows else _by_rows
     statistic, shuffled = shuffle(left, right, shuffles)
+    # Ties count as beyond; the observed table is one of the permutations, hence 1 + beyond.
     beyond = int((shuffled >= statistic - _TIE * (1 + statistic)).sum())
     return Independence(statistic, degrees, (1 + beyond) / (shuffles + 1), shuffles)
 
@@ -85,14 +88,14 @@ def independence(first: npt.ArrayLike, second: npt.ArrayLike) -> Independence:
 def weighted_independence(
     first: npt.ArrayLike, second: npt.ArrayLike, weights: Floats
 ) -> Independence:
-    """Test whether two answers are independent in the population that ``weights`` (n,) stand for.
+    """Tests whether two answers are independent in the population that ``weights`` (n,) stand for.
 
-    Supports are as in ``independence``, and so is the statistic, of weighted covariances. It is a
-    sum of squares with weights, and referred to F as by Rao and Scott (1984, Ann. Stat. 12:46) and
+    Supports are as in ``independence``, and so is the statistic, from weighted covariances. It is a
+    weighted sum of squares, and referred to F as by Rao and Scott (1984, Ann. Stat. 12:46) and
     Thomas and Rao (1987, JASA 82:630), with two changes that keep the level: the variances are
     those of independent answers, and the degrees of freedom of the denominator are Kish's effective
-    people, less one. Where a pair of choices is expected in fewer than five of these, p is at least
-    that of shuffling the second reports over people with their weights.
+    sample size, less one. Where a pair of choices is expected in fewer than five of these people, p
+    is at least that of shuffling the second reports over people with their weights.
 
     Level .05 was at most .055 in 1,000 simulated surveys each: n 50 to 1,000, 2 and 3 choices,
     epsilon 1 to 4, and weights that cost up to five times the people. Where shuffles were needed (5
@@ -178,11 +181,13 @@ class _Reports:
         self.sums = self.bits.sum(axis=0, dtype=np.int64)
         _, size, axes = np.linalg.svd(self._triangle(), full_matrices=False)
         self.rank = int((size > 1e-9 * max(len(self.bits), 1) ** 0.5).sum())
+        # Directions without variance (supports that sum to a constant) are left out.
         self.axes: Floats = axes[: self.rank].T / size[: self.rank]
         self.saturated = self.rank == len(self.counts) - 1
 
     def whitened(self) -> Floats:
-        """What is orthonormal, for each kind, shape (d, rank)."""
+        """Returns the orthonormal columns of the centred reports, a row for each kind, shape (d,
+        rank)."""
         orthonormal: Floats = self._centred(self._some) @ self.axes
         return orthonormal
 
@@ -205,6 +210,7 @@ def _cost_of_tables(first: _Reports, second: _Reports) -> float:
     """Nanoseconds to draw a table and take its statistic."""
     cells = len(first.counts) * len(second.counts)
     drawn = min(cells * _DRAWN_CELL, len(first.kinds) * _DRAWN_REPORT)
+    # Saturated reports need no product: dividing by the roots of the counts whitens them.
     products = 0 if second.saturated else cells * second.rank
     products += 0 if first.saturated else len(first.counts) * second.rank * first.rank
     return drawn + cells * _READ_CELL + products

@@ -1,8 +1,8 @@
 """Confidence intervals for shares.
 
 Let p = P(support | own answer), q = P(support | other answer) and q < p. There are two kinds of
-share. One is that of a population, if the respondents are a random sample of it. The other is that
-of these respondents alone. Then only the randomisation is uncertain, and the interval is narrower.
+share. One is that of a population of which the respondents are a random sample. The other is that
+of these respondents alone: there only the randomisation is uncertain, and the interval is narrower.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from deniably.core.binomial import Floats, clopper_pearson, sum_at_most, sum_law
 
 @dataclass(frozen=True, eq=False)
 class Interval:
-    """``low <= high`` within [0, 1], arrays of the shape of the counts.
+    """Confidence intervals for shares: arrays with ``low <= high`` within [0, 1], a pair a count.
 
     ``missed`` marks counts that no share in [0, 1] is compatible with. By chance that happens about
     alpha / 2 of the time if the share is 0 or 1, else less. Among many choices it is a sign of a
@@ -36,12 +36,12 @@ class Interval:
 
     @property
     def ends(self) -> IntervalEnds:
-        """``low`` and ``high``."""
+        """The arrays ``low`` and ``high``."""
         return self.low, self.high
 
 
 IntervalEnds = tuple[Floats, Floats]
-"""The low and the high ends of intervals, each of the shape of the figures."""
+"""The low and the high ends of confidence intervals, each an array with an entry a figure."""
 
 
 def within_each_other(intervals: Iterable[IntervalEnds]) -> list[IntervalEnds]:
@@ -78,6 +78,7 @@ def population_interval(
             low, high = clopper_pearson(count, n, alpha)
         else:
             half = _half_step(count * (1 - count / n))
+            # A binomial interval of the chance of support, widened, and mapped to the share below.
             low, _ = wilson(np.maximum(count - half, 0), n, alpha)
             _, high = wilson(np.minimum(count + half, n), n, alpha)
         return (low - q) / (p - q), (high - q) / (p - q)
@@ -88,7 +89,7 @@ def population_interval(
 def respondents_interval(
     count: npt.ArrayLike, n: int, p: float, q: float, alpha: float, *, exact: bool = False
 ) -> Interval:
-    """Intervals for shares of these n respondents, if ``count`` of their reports support a choice.
+    """Returns intervals for shares of these n respondents, if ``count`` reports support a choice.
 
     The score interval: all f with (|count/n - q - (p-q) f| - h/n)^2 <= z^2 (f p(1-p) +
     (1-f) q(1-q)) / n, two quadratics in f, with h from ``_half_step``. It covers at least 0.928 at
@@ -124,12 +125,12 @@ def respondents_interval(
 
 
 def group_interval(total: int, n: int, own: Floats, other: Floats, alpha: float) -> Interval:
-    """Returns the exact interval for the population's share with an answer in a group of choices.
+    """Returns the exact interval for the population's share of answers in a group of choices.
 
-    ``total`` sums how many of the group's choices each of ``n`` reports names. ``own[j]`` is the
-    probability that a report names j of them if the answer is in the group, ``other[j]`` if not;
-    own is the larger law. Both tails of the exact law of the sum are inverted, as Clopper and
-    Pearson do for a single choice, so coverage is never below 1 - alpha. Raises ValueError as
+    ``total`` sums how many of the group's choices each of ``n`` reports has. ``own[j]`` is the
+    probability that a report has j of them if the answer is in the group, ``other[j]`` if not; own
+    has the larger mean. Both tails of the exact law of the sum are inverted, as Clopper and Pearson
+    do for a single choice, so coverage is never below 1 - alpha. Raises ValueError as
     ``population_interval`` does.
     """
     from scipy import optimize
@@ -188,6 +189,7 @@ def scores_interval(
     apart = score[seen] - mean
     # Any tilt gives a valid bound; a grid of them loses next to nothing.
     tilts = np.geomspace(1e-3, 1e2, 240) / np.ptp(apart)
+    # Negative tilts bound the lower tail, positive ones the upper.
     tilts = np.concatenate([-tilts, tilts])
     size = np.exp(np.minimum(tilts[:, None] * apart, 700))  # e**710 is beyond floats
     mine, theirs = size @ own[seen], (size @ others[:, seen].T).max(axis=1)

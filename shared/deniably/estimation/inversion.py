@@ -21,11 +21,11 @@ from deniably.core.binomial import Floats
 
 @dataclass(frozen=True)
 class Margin:
-    """The margin of one mean: ``low .. high`` covers it, within the range of the target.
+    """The confidence interval ``low .. high`` of one mean, within the range of the target.
 
-    ``missed`` says that no mean in that range is compatible with the reports: a sign of a bug or
-    of fake reports. The margin is then that of an estimate at the nearer end, because odd
-    reports make no mean certain.
+    ``missed`` says that no mean in that range is compatible with the reports: a sign of a bug or of
+    fake reports. The interval is then that of an estimate at the nearer end, because odd reports
+    make no mean certain.
     """
 
     standard_error: float
@@ -35,17 +35,17 @@ class Margin:
 
     @property
     def ends(self) -> tuple[Floats, Floats]:
-        """``low`` and ``high``, of shape ()."""
+        """The ends ``low`` and ``high`` as arrays of shape ()."""
         return np.asarray(self.low), np.asarray(self.high)
 
 
 @dataclass(frozen=True)
 class Mean:
-    """An unbiased mean in the unit of the target; it may leave the scale.
+    """An unbiased estimate of a mean, in the unit of the target; it may leave the range of that.
 
-    ``population_margin`` is for a population that the ``n`` respondents are a random sample of,
-    ``sample_margin`` for these respondents alone. Both hold with ``confidence``. ``margin_at`` and
-    ``sample_margin_at`` make them at any confidence.
+    ``population_margin`` is its interval if the ``n`` respondents are a random sample of a
+    population, ``sample_margin`` its interval for these respondents alone. Both hold with
+    ``confidence``. ``margin_at`` and ``sample_margin_at`` make them at any confidence.
     """
 
     n: int
@@ -58,21 +58,22 @@ class Mean:
 
     @cached_property
     def population_margin(self) -> Margin:
-        """The margin of the mean of the population."""
+        """The interval of the mean of the population, at ``confidence``."""
         return self.margin_at(self.confidence)
 
     @cached_property
     def sample_margin(self) -> Margin:
-        """The margin of the mean of these respondents."""
+        """The interval of the mean of these respondents alone, at ``confidence``."""
         return self.sample_margin_at(self.confidence)
 
 
 @dataclass(frozen=True, eq=False)
 class Uncertain:
-    """An ``estimate`` of a mean between ``ends`` that moves in steps of at least ``step``.
+    """An estimated mean with all that its score interval needs.
 
-    ``variance`` is the estimated variance, ``variance_at`` the variance at any true mean, ``error``
-    the standard error to show.
+    The true mean lies between ``ends``, and one report moves the ``estimate`` by at least ``step``.
+    ``variance`` is the estimated variance of the estimate, ``variance_at`` the variance at any true
+    mean, ``error`` the standard error to show.
     """
 
     estimate: float
@@ -83,15 +84,15 @@ class Uncertain:
     error: float
 
     def margin(self, confidence: float) -> Margin:
-        """Returns the score interval around the estimate (see ``margin``)."""
+        """Returns the score interval of the mean at ``confidence``, as ``inversion.margin`` defines
+        it."""
         interval = margin(
             self.estimate, self.variance, self.variance_at, self.step, self.ends, confidence
         )
         return replace(interval, standard_error=self.error)
 
     def deviate(self, value: float) -> float:
-        """Returns by how many standard deviations, less the half step, the estimate exceeds
-        ``value``.
+        """Returns how many standard deviations the estimate exceeds ``value``, less the half step.
 
         The margin holds a value where that is at most the normal quantile.
         """
@@ -146,9 +147,9 @@ def linear(
 def linear_each(
     counts: npt.ArrayLike, v: npt.ArrayLike, channel: npt.ArrayLike, confidence: float = 0.95
 ) -> list[Mean]:
-    """Estimates the means of several scores ``v`` (t, outputs) of the same reports, as ``linear``.
+    """Estimates the means of several scores ``v`` (t, outputs) of the same reports by ``linear``.
 
-    It takes one product of matrices for all of them.
+    It takes one product of matrices for all of them, and raises ValueError as ``linear`` does.
     """
     if not 0 < confidence < 1:
         raise ValueError(f"confidence is {confidence:g}; use one between 0 and 1, such as 0.95")
@@ -164,7 +165,8 @@ _Pair = tuple["Uncertain", "Uncertain"]
 
 
 def as_mean(n: int, pair: tuple[Uncertain, Uncertain], confidence: float) -> Mean:
-    """Puts the two uncertain means of n reports, for population and sample, into a ``Mean``."""
+    """Returns the ``Mean`` of n reports from its uncertain means for the population and for the
+    sample."""
     return _as_mean(n, pair[0].estimate, lambda: pair, confidence)
 
 
@@ -230,7 +232,7 @@ class _Scored:
 
     @cached_property
     def possible(self) -> _Scored:
-        """Without the outputs that neither an answer causes nor a report has."""
+        """The same reports without the outputs that no answer causes and no report has."""
         # An output that no answer causes has probability 0, by which scores are divided.
         seen = (self.counts > 0) | (self.channel > 0).any(axis=0)
         return _Scored(self.counts[seen], self.scores[:, seen], self.channel[:, seen])
@@ -245,11 +247,13 @@ class _Scored:
         return target, moment, *_solve(self.channel, moment - (target - means) ** 2, 1)
 
     def uncertain(self, index: int) -> tuple[Uncertain, Uncertain]:
-        """The mean of one score, for population and sample."""
+        """Returns the uncertain means of one score, for population and sample."""
         n, mean, score = self.n, float(self.means[index]), self.scores[index]
         target, moment, noise_scores, known = (part[index] for part in self._of_answers)
         # Squares about the mean: about 0, large scores would cancel to rounding errors.
         apart = score - mean
+        # values[0] are mean squares of the score, values[1] the noise in them, which is all that is
+        # uncertain of the sample's own mean.
         likeliest = tilted(self.counts, score, np.stack([apart**2, noise_scores]))
         spread, hidden = allowed(target, moment), allowed(target, moment - (target - mean) ** 2)
 
@@ -282,16 +286,18 @@ def margin(
     ends: tuple[float, float],
     confidence: float,
 ) -> Margin:
-    """Returns the score interval around a ``mean`` that moves in steps of at least ``step``.
+    """Returns the score interval around a ``mean`` that one report moves by at least ``step``.
 
-    All mu with |mean - mu| <= h + z sqrt(variance_at(mu)). If the standard deviation is below a
-    step, h is half a step (Yates 1934); beyond that it falls with the variance. It matters where
-    one report more or less decides, and hardly widens any other interval.
+    It holds all mu in ``ends`` with |mean - mu| <= h + z sqrt(variance_at(mu)). If the standard
+    deviation is below a step, h is half a step (Yates 1934); beyond that it falls with the
+    variance. It matters where one report more or less decides, and hardly widens any other
+    interval.
     """
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     half = half_step(step, variance)
     nearest = float(np.clip(mean, *ends))
     # An interval may lie between two points of the grid; the estimate is always within it.
+    # The grid finds the ends to within a step, ``_last_accepted`` then to the last digits.
     grid = np.sort(np.append(np.linspace(*ends, 257), nearest))
 
     def beyond(mu: Floats) -> Floats:
@@ -355,7 +361,7 @@ _ROUNDS = 60
 
 
 def half_step(step: float, variance: float) -> float:
-    """Returns the correction for continuity, in the unit of ``step``.
+    """Returns the correction for continuity of an estimate that moves by ``step``, in its unit.
 
     It is half a step if the standard deviation is below a step; beyond that it falls.
     """
@@ -363,11 +369,11 @@ def half_step(step: float, variance: float) -> float:
 
 
 def is_share(values: Floats) -> bool:
-    """Returns whether all values are 0 or 1, but for rounding."""
+    """Returns whether all values are 0 or 1 up to rounding, as those of a share are."""
     return bool((np.abs(values * (1 - values)) <= _ROUNDING).all())
 
 
-_ROUNDING = 1e-8
+_ROUNDING = 1e-8  # scores solve channel @ v = target only up to this
 
 
 def least_step(values: Floats) -> float:
@@ -380,13 +386,12 @@ def least_step(values: Floats) -> float:
 def tilted(
     weights: npt.ArrayLike, position: npt.ArrayLike, values: npt.ArrayLike
 ) -> Callable[[npt.ArrayLike, int], Floats]:
-    """Returns a function (mu, kind): the mean of ``values[kind]`` under the likeliest law of mean
-    mu.
+    """Returns a function (mu, i): the mean of ``values[i]`` under the likeliest law with mean mu.
 
-    ``values`` has shape (kinds, points). The law is on points at ``position`` that were seen with
+    ``values`` has shape (i, points). The law is on points at ``position`` that were seen with
     ``weights``: empirical likelihood (Owen 1988, Biometrika 75:237). P is in proportion to weights
-    / (1 + s (position - mean)). If that does not reach mu, the rest is at the end of the scale,
-    seen or not. Tabulated in s and linear in between, exact for two positions.
+    / (1 + s (position - mean)). If that does not reach mu, the rest of P is at the end of the
+    scale, seen or not. Tabulated in s and linear in between, exact for two positions.
     """
     weight, x = np.asarray(weights, dtype=np.float64), np.asarray(position, dtype=np.float64)
     value = np.asarray(values, dtype=np.float64)
@@ -394,6 +399,8 @@ def tilted(
     wanted = np.stack([np.ones_like(x), x, *value])
     seen, first, last = weight > 0, x.argmin(), x.argmax()
     weight, away, at_seen = weight[seen], apart[seen], wanted[:, seen]
+    # The table goes from all of P at the lower end, over tilts down and up, to all of it at the
+    # upper end, so that its means rise and can be interpolated.
     parts: list[Floats] = [wanted[:, first, None]]
     for end, rest in ((apart[first], _RESTS), (apart[last], _RESTS[::-1])):
         if end:  # else the mean is at this end, and no tilt leads further
@@ -414,8 +421,7 @@ _RESTS = (1 - 1 / (1 + np.exp(np.linspace(14, -14, 141))))[:, None]
 
 
 def allowed(target: Floats, values: Floats) -> Callable[[npt.ArrayLike, npt.ArrayLike], Floats]:
-    """Returns a function (mu, estimate): the estimate, clipped to what mixtures of (target, values)
-    allow at mu.
+    """Returns a function (mu, estimate): the estimate, clipped to what is possible at mean mu.
 
     ``values`` are what each answer contributes. An average over answers with mean mu lies between
     the lower and the upper hull of the points there.

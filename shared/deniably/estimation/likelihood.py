@@ -1,4 +1,4 @@
-"""Maximum likelihood: the distribution of answers that makes whole reports likeliest.
+"""Maximum likelihood: fits the distribution of answers that makes whole reports likeliest.
 
 ``channel`` has shape (inputs, outputs) with channel[x, y] = P(report y | answer x). ``counts`` has
 shape (outputs,). Only the columns of outputs that were seen matter, each up to a factor. So if a
@@ -14,12 +14,12 @@ import numpy.typing as npt
 
 from deniably.core.binomial import Floats
 
-_NOBODY = 1e-300  # a share that can recover, where an exact zero could not
+_NOBODY = 1e-300  # EM multiplies: a share of exactly 0 could never rise again
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A fitted distribution of answers: ``shares`` (inputs,) on the simplex.
+    """A fitted distribution of answers: ``shares`` (inputs,), which are not negative and sum to 1.
 
     No distribution has a log-likelihood above ``log_likelihood + shortfall``. The shortfall is tiny
     at the maximum; for a fit that was smoothed or stopped early it is the cost of that.
@@ -34,7 +34,7 @@ class Fit:
 def maximum_likelihood(
     counts: npt.ArrayLike, channel: npt.ArrayLike, shortfall: float = 1e-4, most_steps: int = 50_000
 ) -> Fit:
-    """Fits the distribution of the largest likelihood, within ``shortfall`` of its logarithm.
+    """Fits the distribution of answers with the largest log-likelihood, to within ``shortfall``.
 
     EM (Dempster, Laird and Rubin 1977), accelerated by squared extrapolation (Varadhan and Roland
     2008, Scand. J. Stat. 35:335, scheme S3). The bound on what is left is that of Lindsay 1983
@@ -53,11 +53,14 @@ def maximum_likelihood(
         curve = np.linalg.norm(second)
         shares, likely, step = twice, seen.likely(twice), step + 1
         if curve > 0:
+            # Scheme S3: the step length of Varadhan and Roland, at least that of two plain steps of
+            # EM.
             stretch = max(float(np.linalg.norm(first) / curve), 1.0)
             leap = once - first + 2 * stretch * first + stretch**2 * second
             leap = np.maximum(leap, twice * 1e-3)  # never past a face: a share cannot come back
             leap = seen.step(leap / leap.sum())
             beyond = seen.likely(leap)
+            # The leap is taken only where it is no worse: so the likelihood never falls.
             if seen.log_likelihood(beyond) >= seen.log_likelihood(likely):
                 shares, likely = leap, beyond
         slope = seen.gradient(likely)
@@ -72,12 +75,13 @@ def expectation_maximisation(
     change: float = 1e-3,
     most_steps: int = 10_000,
 ) -> Fit:
-    """EM from the uniform distribution, stopped at a log-likelihood ``change`` below the given.
+    """Fits a distribution by EM from the uniform one, stopped early.
 
-    Stopping early keeps the fit from chasing noise. ``smooth`` averages neighbours with weights
-    1/4, 1/2, 1/4 after each step (EMS; Li et al. 2020, SIGMOD, "Estimating numerical distributions
-    under local differential privacy", 5.5, with their ``change``: 1e-3, and e^epsilon times that
-    without smoothing). For ordered answers. Raises ValueError as ``maximum_likelihood`` does.
+    It stops where a step changes the log-likelihood by less than ``change``, which keeps the fit
+    from chasing noise. ``smooth`` averages neighbours with weights 1/4, 1/2, 1/4 after each step,
+    for ordered answers (EMS; Li et al. 2020, SIGMOD, "Estimating numerical distributions under
+    local differential privacy", 5.5, with their ``change``: 1e-3, and e^epsilon times that without
+    smoothing). Raises ValueError as ``maximum_likelihood`` does.
     """
     seen = _Seen(counts, channel)
     shares, step = seen.uniform(), 0
@@ -111,34 +115,42 @@ class _Seen:
             raise ValueError("no answer can cause one of the reports")
 
     def uniform(self) -> Floats:
+        """Returns equal shares, shape (inputs,)."""
         return np.full(len(self.columns), 1 / len(self.columns))
 
     def likely(self, shares: Floats) -> Floats:
-        """(Qf)_y: how likely each output is, from which all others follow."""
+        """Returns (Qf)_y: how likely each output is, from which all else follows."""
         likely: Floats = shares @ self.columns
         return likely
 
     def gradient(self, likely: Floats) -> Floats:
-        """sum_y c_y/n Q(y|x)/(Qf)_y: at most 1 everywhere at the maximum, 1 where shares are."""
+        """Returns sum_y c_y/n Q(y|x)/(Qf)_y, shape (inputs,).
+
+        At the maximum it is at most 1, and 1 where shares are above 0.
+        """
         result: Floats = self.columns @ (self.counts / likely) / self.n
         return result
 
     def step(self, shares: Floats) -> Floats:
+        """Returns the shares after a step of EM."""
         return self.moved(shares, self.gradient(self.likely(shares)))
 
     def moved(self, shares: Floats, slope: Floats) -> Floats:
-        """A step of EM along the gradient at these shares."""
+        """Returns the shares after a step of EM, where ``slope`` is the gradient at them."""
         moved: Floats = np.maximum(shares * slope, _NOBODY)
         result: Floats = moved / moved.sum()
         return result
 
     def shortfall(self, slope: Floats) -> float:
+        """Returns Lindsay's bound of how far the log-likelihood is below its maximum."""
         return float(self.n * (slope.max() - 1))
 
     def log_likelihood(self, likely: Floats) -> float:
+        """Returns the log-likelihood, up to a constant, of outputs that are so ``likely``."""
         return float(self.counts @ np.log(likely))
 
     def fit(self, shares: Floats, steps: int) -> Fit:
+        """Returns the ``Fit`` with these shares."""
         likely = self.likely(shares)
         shortfall = self.shortfall(self.gradient(likely))
         return Fit(shares, self.log_likelihood(likely), shortfall, steps)

@@ -1,6 +1,6 @@
 """Hypothesis tests for means, consistent with the reported intervals.
 
-They work for every mechanism, because they need its ``Mean`` alone. If a channel has scores,
+They work for every mechanism, because they need its ``Mean`` alone. If reports have scores,
 ``difference.between_means`` compares two groups with the variance at their common mean.
 """
 
@@ -52,7 +52,8 @@ def _largest(holds: Callable[[float], bool]) -> float:
 
 
 def ratio_and_value(ratio: Ratio, value: float) -> Difference:
-    """Tests whether the mean of people with a score is ``value``: by Fieller's test."""
+    """Tests whether the mean among people with a score is ``value``, by Fieller's test of a
+    ratio."""
     start, end = ratio.ends
 
     def p_value_at(difference: float) -> float:
@@ -63,12 +64,13 @@ def ratio_and_value(ratio: Ratio, value: float) -> Difference:
 
 
 def between_ratios(first: Ratio, second: Ratio) -> Difference:
-    """Tests whether a mean of people with a score is the same in two independent samples.
+    """Tests whether a mean among people with a score is the same in two independent samples.
 
-    The smallest sum of the squares of both deviates over mu is about chi-squared with one degree of
-    freedom. That holds even for a ratio that the reports hardly determine (Anderson and Rubin 1949,
-    Ann. Math. Stat. 20:46): the smallest sum is at most the sum at the true mean, so false alarms
-    are no more frequent. Deviates are taken at ``_MEANS`` means and are linear in between.
+    The smallest sum of the squares of both deviates over the common mean mu is about chi-squared
+    with one degree of freedom. That holds even for a ratio that the reports hardly determine
+    (Anderson and Rubin 1949, Ann. Math. Stat. 20:46): the smallest sum is at most the sum at the
+    true mean, so false alarms are no more frequent. Deviates are taken at ``_MEANS`` means and are
+    linear in between.
     """
     (low, high), (start, end) = first.ends, second.ends
     grids = np.linspace(low, high, _MEANS), np.linspace(start, end, _MEANS)
@@ -91,13 +93,15 @@ def between_ratios(first: Ratio, second: Ratio) -> Difference:
     return tested(estimate, error, (low - end, high - start), p_value_at)
 
 
-_MEANS, _TRIED = 129, 1025
+_MEANS, _TRIED = 129, 1025  # means with computed deviates; those tried between them
 
 
 def _error(ratio: Ratio) -> float:
     """The standard error of a ratio: that of its numerator at the mean, over the people who have a
     score."""
     at = min(max(ratio.estimate or 0.0, ratio.ends[0]), ratio.ends[1])
+    # Linearised (delta method); the floor avoids a division by 0 where nobody seems to have a
+    # score.
     return ratio.about(at)[0].error / max(ratio.having, 1e-9)
 
 

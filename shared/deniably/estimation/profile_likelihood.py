@@ -1,7 +1,7 @@
 """Intervals for quantiles by profile likelihood.
 
-The likelihood is that of whole reports, so an interval is as short as the reports permit. Margins
-of unbiased shares are several times wider if the noise is large.
+The likelihood is that of whole reports, so an interval is as short as the reports permit. Intervals
+from margins of unbiased shares are several times wider if the noise is large.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NOBODY = 1e-300
 def quantile_intervals(
     counts: npt.ArrayLike, channel: npt.ArrayLike, shares: npt.ArrayLike, cutoff: float
 ) -> list[tuple[int, int]]:
-    """Returns the first and the last bucket in which each share may be reached.
+    """Returns the first and the last bucket in which each share may be reached, its quantile.
 
     Bucket t is the quantile at q if F(t-1) < q <= F(t). It is left out if F(t) is below q or F(t-1)
     above it for certain. Certain means: the likeliest distribution with F = q there has a
@@ -64,6 +64,7 @@ def _first(
     low = np.full(len(shares), -1)  # where it does not hold
     high = np.full(len(shares), last)
     while (high - low > 1).any():
+        # A search in four parts instead of two: the places are tried in one batch of EM.
         steps = np.arange(1, _AT_ONCE + 1)
         tried = low[:, None] + np.maximum((high - low)[:, None] * steps // (_AT_ONCE + 1), 1)
         tried = np.minimum(tried, np.maximum(high - 1, low)[:, None])
@@ -88,7 +89,7 @@ class _Profile:
         self._start = np.maximum(free.shares, 1e-6)
 
     def rules_out(self, t: Ints, q: Floats, cutoff: float) -> npt.NDArray[np.bool_]:
-        """Whether fixing F(t) = q lowers the log-likelihood by more than ``cutoff`` ** 2 / 2.
+        """Returns whether F(t) = q lowers the log-likelihood by more than ``cutoff`` ** 2 / 2.
 
         ``t`` and ``q`` are arrays of one shape.
         """

@@ -32,18 +32,19 @@ from deniably.survey.questions import (
 )
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
-_MEASURED_ODDS = exp(2) * (1 + 1e-9)
-_MOST_PROFILED = 1 << 17  # buckets times places; a second or two
+_MEASURED_ODDS = exp(2) * (1 + 1e-9)  # the largest for which coverage was measured (``roots``)
+_MOST_PROFILED = 1 << 17  # buckets times outputs; a second or two
 
 
 @dataclass(frozen=True, eq=False)
 class Distribution:
-    """The distribution of a number over d buckets.
+    """The estimated distribution of a number over d buckets.
 
-    ``shares`` (shape (d,)) is consistent, for display. ``at_most`` has, for every bucket but the
-    last, the unbiased share of numbers up to its end with margins, and ``rising`` (shape (d - 1,))
-    these shares for display, which never fall. ``quantiles`` are the buckets where shares are first
-    reached. All three are empty where the reports do not determine them.
+    ``shares`` (shape (d,)) are a fit for display, not negative and with the sum 1. ``at_most`` has,
+    for every bucket but the last, the unbiased share of numbers up to its end with margins, and
+    ``rising`` (shape (d - 1,)) these shares for display, which never fall. ``quantiles`` are the
+    buckets where shares are first reached. The last three are empty where the reports do not
+    determine them.
     """
 
     n: int
@@ -59,7 +60,7 @@ def number_distribution(
     confidence: float = CONFIDENCE,
     levels: Sequence[float] = QUANTILES,
 ) -> Distribution:
-    """Estimates how a number is distributed, with quantiles at ``levels``.
+    """Estimates the distribution of a number over its buckets, with quantiles at ``levels``.
 
     Raises ValueError where there is no report.
     """
@@ -97,12 +98,13 @@ def _names_single_buckets(law: Law) -> bool:
 
 
 def at_most_scores(law: Law, tally: Tally) -> tuple[Floats, int]:
-    """Returns what a report of each cell adds to the share of numbers up to the end of each bucket.
+    """Returns scores whose mean over reports is the share of numbers up to the end of each bucket.
 
-    Scores have the shape (d - 1, cells), and the cells start at the second value: those of the
-    tally, or of all answers where it has fewer. Where reports name several buckets, a report adds
-    the sum of its cells, less what is the same for all. Raises ValueError where the reports do not
-    determine these shares.
+    They are returned with the first cell: the scores have the shape (d - 1, cells), and column j is
+    the score of a report in cell first + j. The cells are those of the tally, or of all answers
+    where it has fewer. Where reports name several buckets, a report adds the sum of the scores of
+    its cells, up to a constant that is the same for all reports. Raises ValueError where the
+    reports do not determine these shares.
     """
     assert not isinstance(law, Several)  # a question has one number
     if isinstance(law, Supporting):
@@ -115,7 +117,7 @@ def at_most_scores(law: Law, tally: Tally) -> tuple[Floats, int]:
 
 
 def roots(mechanism: HasLaw[Law]) -> float | None:
-    """The cutoff for intervals of quantiles, as a multiple of the normal quantile.
+    """Returns the cutoff for intervals of quantiles, as a multiple of the normal quantile.
 
     None where profile likelihood is unreliable or slow, and for mechanisms other than windows. A
     narrow window gives distributions with many empty buckets, and then the deviance is not
@@ -134,6 +136,7 @@ def roots(mechanism: HasLaw[Law]) -> float | None:
     column = matrix(law)[:, 0]
     if column.max() > _MEASURED_ODDS * column.min():
         return None
+    # The measured factor: a nominal 0.975 instead of 0.95.
     return 1.0 if wide >= 8 else 2.24 / 1.96
 
 

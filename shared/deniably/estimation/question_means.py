@@ -1,8 +1,8 @@
 """The mean of a number, a scale or one part of a vector, estimated from the question's tally.
 
-The mechanism's law chooses the estimator; ``means`` tests what it gives. Numbers are in the
-question's own unit. A margin for the population holds if the respondents are a random sample of it.
-A margin for the sample is about these respondents alone.
+The mechanism's law chooses the estimator; ``means`` has the tests of the estimates. Numbers are in
+the question's own unit. A margin for the population holds if the respondents are a random sample of
+it. A margin for the sample is about these respondents alone.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ from deniably.survey.questions import (
 )
 
 _USELESS = 0.9  # of the range: an interval as wide as this says nothing
-_MEANS_TRIED, _HALVINGS = 17, 11
+_MEANS_TRIED, _HALVINGS = 17, 11  # means that are tested; then bisections between two of them
 _MOST_TILTED = 1000  # different numbers, of noise without an end
 
 
 def mean(question: Number | Scale, tally: Tally, confidence: float = CONFIDENCE) -> Mean | None:
-    """Estimates the mean in the unit of the question; for a scale, the mean score.
+    """Estimates the mean of a number, or the mean score of a scale, in the unit of the question.
 
     A number that is reported by bucket counts as the middle of its bucket. If some choices have no
     score, the mean is among people with a score. It is None where reports do not determine it:
@@ -97,10 +97,10 @@ def mean(question: Number | Scale, tally: Tally, confidence: float = CONFIDENCE)
 def mean_of_part(
     question: VectorOfNumbers, index: int, tally: Tally, confidence: float = CONFIDENCE
 ) -> Mean | None:
-    """Estimates the mean of one part from the reports that have it; None if there is none.
+    """Estimates the mean of one number of a vector from the reports that have it; None if none has.
 
-    If devices draw which parts they report, the reporters of a part are a random sample of these
-    respondents. So both margins are then those for a population.
+    ``index`` is that of the part. If devices draw which parts they report, the reporters of a part
+    are a random sample of these respondents. So both margins are then those for a population.
     """
     law, part = question.law, question.parts[index]
     part_tally = tally_of_part(question, index, tally)
@@ -113,9 +113,9 @@ def mean_of_part(
 def by_position(question: Number | Scale) -> bool:
     """Returns whether the mean is estimated from positions, which are numbers on a line.
 
-    So are those of an even grid, and buckets under noise without an end: their middles are on a
-    line or near it (``position_line``). Scores that undo Gaussian noise exactly would grow without
-    bound, and the few reports far out would decide.
+    Positions of an even grid are, and so are buckets under noise (Laplace, Gaussian): their middles
+    are on a line or near it (``position_line``). Scores that undo Gaussian noise exactly would grow
+    without bound, and the few reports far out would decide.
     """
     law = question.mechanism.law
     if isinstance(law, Supporting):
@@ -126,7 +126,8 @@ def by_position(question: Number | Scale) -> bool:
 
 
 def tally_of_part(question: VectorOfNumbers, index: int, tally: Tally) -> Tally:
-    """Returns the tally of one of several numbers, from the reports that have it."""
+    """Returns the tally of one number of a vector, from the reports that have it; ``index`` is its
+    part's."""
     d = len(question.parts)
     own = {cell // d: count for cell, count in tally.cells().items() if cell % d == index}
     return from_cells(sum(own.values()), own, question.law.parts[index].cell_count)
@@ -135,10 +136,11 @@ def tally_of_part(question: VectorOfNumbers, index: int, tally: Tally) -> Tally:
 def moments_of_mean(
     question: Number | Scale | VectorOfNumbers, tally: Tally, part: int = 0
 ) -> Moments | None:
-    """Returns the moments of the mean that a test of two groups needs, in the unit of the question.
+    """Returns the moments of a mean for a test of two groups, in the unit of the question.
 
-    ``part`` selects one of several numbers. None where the mean is a ratio: among people with a
-    score. Raises ValueError where there is no report.
+    ``part`` is the index of the number in a vector. None where the mean is a ratio, among people
+    with a score, or a single choice is reported by ticks. Raises ValueError where there is no
+    report.
     """
     if isinstance(question, VectorOfNumbers):
         grid, single = question.parts[part].range, question.law.parts[part]
@@ -165,12 +167,16 @@ def moments_of_mean(
 
 
 def has_mean(question: Number | Scale) -> bool:
-    """Whether the mean is estimated at all: not for a choice that is reported by ticks."""
+    """Returns whether the mean is estimated at all: not for a single choice that is reported by
+    ticks."""
     return single_law(question) is not None
 
 
 def single_law(question: Number | Scale) -> Supporting | OfNumber | None:
-    """The law of one choice or position; None where it is of ticks."""
+    """Returns the law of a question with one number or choice; None where ticks report the choice.
+
+    Ticks (unary encoding) say of each choice alone whether it is supported.
+    """
     law = question.mechanism.law
     assert not isinstance(law, Several)  # a question has one number
     return None if isinstance(law, Supporting) and not law.single else law
@@ -209,6 +215,7 @@ def _of_noisy(law: Noise, tally: Tally, start: float, step: float) -> Moments:
         # and the variance would never be above it.
         return max(float(likeliest(mu, 0)), noise + (mu - estimate) ** 2)
 
+    # The variance of an even spread over the range is its width squared over 12.
     precision = tally.n / (noise + (last - first) ** 2 / 12)
     n = tally.n
     return Moments(n, estimate, (first, last), step / n, precision, square_at, max(n - 1, 1))
@@ -235,8 +242,10 @@ def _of_subsets(law: Supporting, tally: Tally, value: Floats) -> Moments:
 
 @dataclass(frozen=True)
 class PositionLine:
-    """Position x counts as ``start + step * x``, at most ``off`` from what it stands for, which is
-    within ``ends``."""
+    """A line from positions to numbers: position x counts as ``start + step * x``.
+
+    The numbers that positions stand for are within ``ends`` and at most ``off`` from the line.
+    """
 
     start: float
     step: float
@@ -245,10 +254,10 @@ class PositionLine:
 
 
 def position_line(question: Number) -> PositionLine:
-    """Returns what positions count as: numbers of an even grid, or the middles of buckets.
+    """Returns the line from a question's positions to the numbers that they count as.
 
-    Buckets of unequal width differ by one number, and their middles are less than one step of the
-    grid from a line.
+    These are the numbers of an even grid, or the middles of buckets. Buckets of unequal width
+    differ by one number, and their middles are less than one step of the grid from a line.
     """
     grid = question.range
     if question.mechanism.law.domain.count == grid.positions:
@@ -262,6 +271,7 @@ def _middle_line(grid: Range, buckets: int) -> PositionLine:
     first, last = middles[0], middles[-1]
     step = (last - first) / (len(middles) - 1)
     apart = [middle - first - step * x for x, middle in enumerate(middles)]
+    # Halfway between the middles that are farthest below and above: the smallest ``off``.
     start = first + (min(apart) + max(apart)) / 2
     off = (max(apart) - min(apart)) / 2
     return PositionLine(float(start), float(step), (float(first), float(last)), float(off))
@@ -274,12 +284,14 @@ def _unit(grid: Range) -> tuple[float, float]:
 
 
 def has_score(question: Scale) -> list[bool]:
-    """Returns which choices are a place on the scale."""
+    """Returns for each choice whether it has a score, that is a place on the scale."""
     return [name not in UNSCORED for name in question.names]
 
 
 @lru_cache(maxsize=16)  # asked for with every tally
 def _bucket_ends(grid: Range, buckets: int) -> tuple[tuple[Fraction, Fraction], ...]:
+    # Position i is in bucket floor(i * buckets / positions) (SPEC 4.1), which begins at the
+    # ceiling.
     first = [-(-bucket * grid.positions // buckets) for bucket in range(buckets + 1)]
     return tuple(
         (grid.value(first[bucket]), grid.value(first[bucket + 1] - 1)) for bucket in range(buckets)
@@ -316,13 +328,14 @@ def _mean_score(question: Scale, tally: Tally, confidence: float) -> Mean | None
 
 @dataclass(frozen=True, eq=False)
 class Ratio:
-    """The mean score of people who have one, as the set of means that the reports allow.
+    """The mean score of people who have one, as a test of each possible mean mu.
 
     If mu is the mean, then (having a score) times (score - mu) has mean 0; ``about(mu)`` estimates
-    that. The set of all mu that no test rejects covers the true mean as often as margins cover a
-    mean (Fieller 1954, J. R. Stat. Soc. B 16:175). ``estimate`` comes from the projected shares,
-    which are nearer to the truth than the unbiased ones. It is None if they say that nobody has a
-    score. ``having`` is the share of people with a score.
+    that, as uncertain means for the population and for the sample. The set of all mu that no test
+    rejects covers the true mean as often as margins cover a mean (Fieller 1954, J. R. Stat. Soc. B
+    16:175). ``estimate`` comes from the projected shares, which are nearer to the truth than the
+    unbiased ones. It is None if they say that nobody has a score. ``having`` is the share of people
+    with a score.
     """
 
     estimate: float | None
@@ -331,14 +344,18 @@ class Ratio:
     about: Callable[[float], tuple[Uncertain, Uncertain]]
 
     def deviate(self, mu: float, whose: int = 0) -> float:
-        """Returns how far the mean lies above ``mu``, in standard deviations."""
+        """Returns how many standard deviations the mean lies above ``mu``.
+
+        ``whose`` is 0 for the mean of the population, 1 for that of these respondents.
+        """
         return self.about(mu)[whose].deviate(0.0)
 
     def interval(self, whose: int, confidence: float) -> tuple[float, float, bool] | None:
-        """Returns the lowest and the highest mean that no test at ``confidence`` rejects.
+        """Returns (lowest, highest, missed): the means that no test at ``confidence`` rejects.
 
-        None if these means are not an interval. If all are rejected, the third value is True and
-        the nearest mean counts as the estimate.
+        ``whose`` is 0 for the population, 1 for these respondents. If all means are rejected,
+        ``missed`` is True and the nearest mean counts as the estimate. None if the means that are
+        kept are not an interval.
         """
         wanted = NormalDist().inv_cdf((1 + confidence) / 2)
         start, end = self.ends
@@ -377,7 +394,7 @@ def is_ratio(question: Question) -> TypeGuard[Scale]:
 
 
 def scored_range(question: Scale) -> tuple[float, float]:
-    """Returns the least and the largest score."""
+    """Returns the smallest and the largest score of the choices that have one."""
     on_scale = [
         value for value, scored in zip(question.values, has_score(question), strict=True) if scored
     ]
@@ -385,7 +402,7 @@ def scored_range(question: Scale) -> tuple[float, float]:
 
 
 def mean_of_scored(question: Scale, tally: Tally) -> Ratio:
-    """Estimates the mean score among people on the scale. Raises ValueError without a report."""
+    """Estimates the mean score among people who have one. Raises ValueError without a report."""
     values = np.array(question.values, dtype=np.float64)
     scored = np.array(has_score(question), dtype=np.float64)
     raw = _each_share(question, tally)
@@ -451,6 +468,7 @@ def _mean_position(law: OfNumber, tally: Tally, confidence: float) -> Mean:
             n=tally.n,
             confidence=confidence,
             estimate=estimate,
+            # A sample variance below that of the noise alone is chance.
             margin_at=partial(normal, max(spread, noise)),
             sample_margin_at=partial(normal, noise),
         )
@@ -513,10 +531,10 @@ def _in_unit(mean: Mean, grid: Range) -> Mean:
 
 
 def bucket_ends(question: Number) -> list[tuple[Fraction, Fraction]]:
-    """The first and the last number of every bucket, in the unit of the question."""
+    """Returns the first and the last number of every bucket, in the unit of the question."""
     return list(_bucket_ends(question.range, question.mechanism.k))
 
 
 def bucket_middles(question: Number) -> list[Fraction]:
-    """The middle of every bucket, in the unit of the question."""
+    """Returns the middle of every bucket, in the unit of the question."""
     return [(low + high) / 2 for low, high in bucket_ends(question)]

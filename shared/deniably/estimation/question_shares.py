@@ -1,8 +1,8 @@
 """Shares of a question's answers, estimated from its tally.
 
-The mechanism's law chooses the estimator: counts of supported answers where reports support some,
-else the likeliest shares given the whole tally. A margin for the population holds if the
-respondents are a random sample of it. A margin for the sample is about these respondents alone.
+The mechanism's law chooses the estimator: counts of supported choices where reports support some,
+else maximum likelihood on the whole tally. A margin for the population holds if the respondents are
+a random sample of it. A margin for the sample is about these respondents alone.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from deniably.survey.questions import (
 
 CONFIDENCE = 0.95
 UNSCORED = frozenset({"dont_know", "prefer_not_to_say", "not_applicable"})
-"""Choices without a place on a scale."""
+"""Names of choices that have no score on a scale."""
 
 
 def shares(
@@ -64,12 +64,13 @@ def display_shares(
     tally: Tally,
     estimates: Estimate,
 ) -> Floats:
-    """Shares for pictures, shape (k,): each within its own interval in ``estimates``.
+    """Returns shares for pictures, shape (k,), each within its own interval in ``estimates``.
 
     ``estimates`` come from ``shares`` or ``cell_shares``. Shares of a single choice whose reports
-    support choices are those of ``display.shrunken``: nearer to the truth than the nearest point
-    of the simplex. Other channels give the likeliest shares. Ticks do not sum to 1, and the scatter
-    of one option says nothing of another, so ticks keep their estimates, moved within 0 to 1.
+    support choices are those of ``shrinkage.shrunken``: nearer to the truth than the nearest point
+    of the simplex. Other channels give the maximum-likelihood shares. Ticks do not sum to 1, and
+    the scatter of one option says nothing of another, so ticks keep their estimates, moved within 0
+    to 1.
     """
     if isinstance(question, SelectMultiple):
         return np.clip(estimates.consistent, estimates.low, estimates.high)
@@ -83,7 +84,10 @@ def display_shares(
 def part_shares(
     question: Product, axis: int, tally: Tally, confidence: float = CONFIDENCE
 ) -> Estimate:
-    """Estimates the shares of one part's choices from the joint reports of a product."""
+    """Estimates the shares of the choices of one part from the joint reports of a product.
+
+    A part is one of the small questions of a product, ``axis`` its index.
+    """
     cells = np.arange(question.mechanism.law.k).reshape(question.shape)
     size = question.shape[axis]
     groups = [np.take(cells, choice, axis=axis).ravel() for choice in range(size)]
@@ -100,12 +104,12 @@ def cell_shares(
 def standing_out(
     mechanism: Pure, tally: Tally, *, single: bool, risk: float = 1 - CONFIDENCE
 ) -> npt.NDArray[np.bool_]:
-    """Which choices stand out from the noise, shape (k,).
+    """Returns which choices stand out from the noise, shape (k,).
 
     The chance that this names any choice that nobody has is at most ``risk``, whatever the other
     shares. The support of such a choice is exactly Binomial(n, q), which gives exact p-values.
-    Holm's rule compares them (1979, Scand. J. Stat. 6:65). ``single`` says that each person has
-    one choice. Then not all choices are empty, which allows Shaffer's first step (1986, JASA
+    Holm's rule compares them (1979, Scand. J. Stat. 6:65). ``single`` says that each person has one
+    choice. Then not all choices can be empty, which allows Shaffer's first step (1986, JASA
     81:826).
     """
     law = mechanism.law
@@ -159,6 +163,8 @@ def _group_laws(law: Supporting, size: int) -> tuple[Floats, Floats]:
                 for j in range(size + 1)]  # fmt: skip
         return np.array([float(Fraction(way, comb(k - 1, named))) for way in ways])
 
+    # Subset selection: the answer is in the set with probability p, and the others are a uniform
+    # sample of the k - 1 other choices, so hypergeometric.
     own = p * np.append(0.0, among(size - 1, omega - 1)[:-1]) + (1 - p) * among(size - 1, omega)
     return own, p * among(size, omega - 1) + (1 - p) * among(size, omega)
 
@@ -166,7 +172,7 @@ def _group_laws(law: Supporting, size: int) -> tuple[Floats, Floats]:
 def weighted_mean(
     tally: Tally, mechanism: Pure, values: npt.ArrayLike, confidence: float = CONFIDENCE
 ) -> Mean:
-    """Estimates the mean of ``values``, shape (k,), where reports name choices.
+    """Estimates the mean of ``values``, shape (k,), over people, where reports name choices.
 
     A report scores the sum of its choices' values. Its variance depends on how often two choices
     are reported together, which the channel says exactly. Score intervals are as in ``linear``, for
@@ -182,7 +188,10 @@ def weighted_mean(
 def weighted_sums(
     tally: Tally, mechanism: Pure, values: npt.ArrayLike
 ) -> tuple[Uncertain, Uncertain]:
-    """The two uncertain means from which ``weighted_mean`` computes its margins."""
+    """Returns the uncertain means (population, sample) that ``weighted_mean`` makes margins from.
+
+    Raises ValueError where there is no report.
+    """
     tally.enough_for("an estimate")
     law, value = mechanism.law, np.asarray(values, dtype=np.float64)
     raw = supported_shares(law, tally.counts / tally.n)
@@ -193,13 +202,18 @@ def weighted_sums(
 def weighted_sums_of(
     law: Supporting, n: int, raw: Floats, answered: Floats, value: Floats, step: float
 ) -> tuple[Uncertain, Uncertain]:
-    """``weighted_sums`` from the ``raw`` shares, and from them as they were ``answered``."""
+    """Returns the uncertain means of ``weighted_sums`` from shares instead of a tally.
+
+    ``raw`` (k,) are unbiased shares and ``answered`` (k,) consistent ones, ``value`` (k,) the
+    values and ``step`` what one report moves the mean by.
+    """
     p, q = float(law.p), float(law.q)
     estimate = float(raw @ value)
     apart = value - estimate
     noise = noise_of_sum(law, apart)  # of one report, by the true choice
     spread = float(answered @ apart**2 - (answered @ apart) ** 2)
     within = float(answered @ noise)
+    # values[0] are mean squares of the score, values[1] the noise in them.
     likeliest = tilted(answered, value, np.stack([noise + apart**2, noise]))
     ends = float(value.min()), float(value.max())
 
@@ -219,6 +233,7 @@ def weighted_sums_of(
 
 
 def supported_shares(law: Supporting, seen: Floats) -> Floats:
-    """The unbiased shares if a share ``seen`` of the reports supports each choice."""
+    """Returns the unbiased shares (k,), where a share ``seen`` (k,) of the reports supports each
+    choice."""
     shares: Floats = (seen - float(law.q)) / float(law.p - law.q)
     return shares

@@ -1,4 +1,4 @@
-"""Scores: what one report adds to an estimate. Variances and the reach of poisoning follow.
+"""Scores: what one report adds to an estimate. Variances and the effect of fake reports follow.
 
 An estimate is the mean of scores, one for each report. The expectation of a score is the ``target``
 of the true answer, such as 1 for people with a choice and 0 for all others. So everything about a
@@ -24,9 +24,12 @@ _REACH = 12  # standard deviations of noise; less than 1e-6 lies beyond
 
 @dataclass(frozen=True, eq=False)
 class Score:
-    """By the true answer, the expected score ``target`` and the mean ``square`` of it, both of
-    shape (answers,); from ``low`` to ``high`` any report can have (infinite where there is no
-    end); ``sampled_fraction`` of all reports count."""
+    """The score of a figure: what one report adds to its estimate, by the true answer.
+
+    ``target`` is the expected score and ``square`` the expected square of the score, both of shape
+    (answers,). Every possible report has a score from ``low`` to ``high`` (infinite where there is
+    no end). ``sampled_fraction`` of all reports are about this figure.
+    """
 
     target: Floats
     square: Floats
@@ -36,20 +39,21 @@ class Score:
 
     @property
     def noise(self) -> Floats:
-        """The variance of the score, by the true answer; shape (answers,)."""
+        """The variance of the score, given each true answer; shape (answers,)."""
         variance: Floats = self.square - self.target**2
         return variance
 
     @property
     def farthest(self) -> float:
-        """The largest distance of a score from its expectation."""
+        """The largest distance that the score of a report can have from the expectation for an
+        answer."""
         return max(self.high - float(self.target.min()), float(self.target.max()) - self.low)
 
     def at(self, share: float) -> float:
-        """Returns n times the variance of an estimate from n people, at a true ``share`` of target
-        1.
+        """Returns n times the variance of a share's estimate from n people, at a true ``share``.
 
-        The others have target 0. In either group the answer whose scores vary most counts.
+        The target is 1 for these people and 0 for all others. In either group the answer whose
+        scores vary most counts.
         """
         return self._curve(share) / self.sampled_fraction
 
@@ -61,7 +65,7 @@ class Score:
 
     @property
     def worst(self) -> float:
-        """n times the variance for the worst spread of answers."""
+        """n times the variance of the estimate for the worst distribution of answers."""
         return worst_spread(self.target, self.square) / self.sampled_fraction
 
     def _curve(self, share: float) -> float:
@@ -71,7 +75,7 @@ class Score:
 
 
 def of_choice(mechanism: HasLaw[Supporting]) -> Score:
-    """Returns the score of any choice's share; the two answers are this choice and any other."""
+    """Returns the score of any choice's share; its two answers are this choice and any other."""
     law = mechanism.law
     p, q = float(law.p), float(law.q)
     low, high = -q / (p - q), (1 - q) / (p - q)
@@ -82,7 +86,7 @@ def of_choice(mechanism: HasLaw[Supporting]) -> Score:
 def of_target(mechanism: HasLaw[Law], target: npt.ArrayLike | None = None) -> Score:
     """Returns the score of the mean of ``target``, shape (k,), by default the position from 0 to 1.
 
-    Raises ValueError if reports do not determine the target, or are about several things.
+    Raises ValueError if reports do not determine that mean, or name several choices or numbers.
     """
     law = mechanism.law
     if isinstance(law, Several) or (isinstance(law, Supporting) and not law.single):
@@ -96,7 +100,8 @@ def of_target(mechanism: HasLaw[Law], target: npt.ArrayLike | None = None) -> Sc
 
 
 def of_number(mechanism: HasLaw[Law], part: int) -> Score:
-    """Returns the score of the mean of one of several numbers, from 0 to 1."""
+    """Returns the score of the mean of one number from 0 to 1; ``part`` is its index in a
+    vector."""
     law = mechanism.law
     if not isinstance(law, Several):
         return of_target(law)
@@ -104,9 +109,10 @@ def of_number(mechanism: HasLaw[Law], part: int) -> Score:
 
 
 def noise_of_sum(mechanism: HasLaw[Supporting], value: Floats) -> Floats:
-    """Returns the variance of the named choices' summed values over p - q, by true choice, (k,).
+    """Returns the variance of the summed values of a report's choices over p - q, by true choice.
 
-    Raises ValueError if the law does not say how often two choices are named together.
+    ``value`` and the result have the shape (k,). Raises ValueError if the law does not say how
+    often two choices are named together.
     """
     law = mechanism.law
     if (pairs := law.joint.pairs) is None:
@@ -116,6 +122,8 @@ def noise_of_sum(mechanism: HasLaw[Supporting], value: Floats) -> Floats:
     total, squares = scaled.sum(), (scaled**2).sum()
     mean = q * total + (p - q) * scaled
     rest, rest_squares = total - scaled, squares - scaled**2
+    # The expected square of the sum: squares of the values, and the products of each pair, which is
+    # named with probability ``own`` if the true choice is one of the two, else with ``others``.
     second = (
         p * scaled**2
         + q * rest_squares
@@ -127,11 +135,12 @@ def noise_of_sum(mechanism: HasLaw[Supporting], value: Floats) -> Floats:
 
 
 def worst_spread(place: Floats, square: Floats) -> float:
-    """Returns the largest variance of scores of people at several places, whatever their shares.
+    """Returns the largest variance of scores of people at several places, over all mixtures.
 
     ``square`` has the mean square of the unbiased score at each place. At a mean mu the largest
     mean square lies on a line between two places; mu^2 is taken off.
     """
+    # Two places are enough: the upper hull of the points (place, square) is made of such lines.
     run = place[:, None] - place
     slope = np.divide(square[:, None] - square, run, out=np.zeros_like(run), where=run != 0)
     low, high = np.minimum(place[:, None], place), np.maximum(place[:, None], place)
@@ -143,6 +152,7 @@ def _of_named(law: Supporting, value: Floats) -> Score:
     p, q = float(law.p), float(law.q)
     ordered, expected = np.sort(value), q * float(value.sum())
     if law.size is None:  # any choices can be named: none that draw the sum the other way
+        # The reports with the smallest and the largest sum.
         low, high = float(np.minimum(value, 0).sum()), float(np.maximum(value, 0).sum())
     else:
         low, high = float(ordered[: law.size].sum()), float(ordered[-law.size :].sum())

@@ -1,8 +1,8 @@
 """Shrinks the shares of many choices for display, by empirical Bayes from the tally alone.
 
 Among many choices, noise raises some estimates and pushes others below 0. So the shares nearest to
-the estimates are not the nearest to the truth. The counts say how the true shares scatter: many
-alike, a few large, most of them 0. Given that, each count says what its share probably is. Use
+the estimates are not the nearest to the truth. All counts together say how the true shares scatter:
+many alike, a few large, most of them 0. Given that, each count says what its share probably is. Use
 shrunken shares in pictures only: means, sums and tests need the unbiased estimates.
 
 Source: Robbins 1956 (Berkeley Symp. 3:157); Jiang and Zhang 2009 (Ann. Stat. 37:1647). Over 280
@@ -60,13 +60,14 @@ def shrunken(counts: npt.ArrayLike, n: float, p: float, q: float) -> Floats:
     weight = (k - 1) / k * np.log(np.maximum(evidence, 1e-300)).sum(axis=0)
     weight = np.exp(weight - weight.max())
     prior = weight / weight.sum() @ priors
+    # One step of EM for the prior itself: it moves towards what the counts say, without a shape.
     prior *= (likely / (likely @ prior)[:, None]).mean(axis=0)
     means: Floats = likely @ (prior * shares) / (likely @ prior)
     return project(means)
 
 
 def within(shares: npt.ArrayLike, low: npt.ArrayLike, high: npt.ArrayLike) -> Floats:
-    """Returns the nearest shares with ``low <= share <= high`` that sum to 1.
+    """Returns the shares nearest to ``shares`` with ``low <= share <= high`` that sum to 1.
 
     If there are none, each share moves to the nearer end of its interval.
     """
@@ -124,6 +125,7 @@ def _likelihood(count: Floats, n: float, p: float, q: float, shares: Floats) -> 
     root = np.sqrt(np.maximum(b * b - 4 * a * c, 0.0))
     inner = (support > 0) & (support < n)
     with np.errstate(divide="ignore", invalid="ignore"):
+        # The positive root of a z^2 + b z + c, in the form that does not cancel.
         z = np.where(b > 0, -2 * c / (b + root), (root - b) / (2 * a))
     z = np.where(inner, z, 1.0)
     u, v = p * z / (1 - p + p * z), q * z / (1 - q + q * z)
@@ -157,6 +159,7 @@ def _below(k: int, n: float, p: float, q: float, blocks: int) -> Floats:
     edges = np.append(0.0, (shares[1:] + shares[:-1]) / 2)
     means = 1 / (k * (1 - np.array(_empty(k))))  # of the choices that are not nobody's
     strength, mean = _STRENGTHS[:, None], means[:, None, None]
+    # The beta prior has the strength a + b and the mean of the choices that are not empty.
     below: Floats = betainc(strength * mean, strength * (1 - mean), edges)
     below.setflags(write=False)
     return below

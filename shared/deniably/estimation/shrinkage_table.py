@@ -3,7 +3,7 @@
 With noise, many cells of a large table rest on next to no reports each. So the table that makes the
 reports likeliest, or the nearest one to the unbiased cells, scatters far more than the truth does.
 Two things are known of such tables: most are near independence, and many of their cells are empty.
-How near, and how many, the cells say together. Use shrunken cells in pictures only: tests and sums
+All cells together say how near, and how many. Use shrunken cells in pictures only: tests and sums
 need the unbiased ones.
 
 Source: Robbins 1956 (Berkeley Symp. 3:157), Efron and Morris 1973 (JASA 68:117); the weights of the
@@ -29,6 +29,7 @@ FEWEST_CELLS = 25
 _APART = np.array([0, 0.005, 0.015, 0.04, 0.08, 0.16, 0.32, 0.6])
 """How far cells may lie from independence: standard deviations, times the root of the share."""
 _STEPS, _ADDED = 100, 0.1  # of EM for the weights; cells added to each part of the mixture
+# Keeps a likelihood of 0 from making a division by 0.
 _LEAST = 1e-300
 _FINEST = 1e-5  # a smaller error of a cell is rounding
 
@@ -36,8 +37,8 @@ _FINEST = 1e-5  # a smaller error of a cell is rounding
 def shrunken_table(kinds: npt.ArrayLike, rates: tuple[SupportRates, SupportRates]) -> Floats:
     """Estimates the likely joint shares of two single choices, shape (k1, k2), on the simplex.
 
-    ``kinds`` (k1, k2, 4) are those of a ``PairTally``, maybe of effective people; ``rates`` are p
-    and q of the two questions. The prior of a cell f with the share m under independence is a
+    ``kinds`` (k1, k2, 4) are the counts of a ``PairTally``, maybe of effective people; ``rates``
+    are p and q of the two questions. The prior of a cell f with the share m under independence is a
     mixture: f is 0, or normal about m with the standard deviation tau sqrt(m), kept at 0 or above,
     for eight tau. Its weights are the likeliest for all cells. m is the product of the two shrunken
     margins. The result is the nearest point of the simplex to the posterior means.
@@ -65,6 +66,8 @@ def _noise(raw: Floats, row: Floats, column: Floats, rates: Sequence[SupportRate
     They are those of the estimated cells, rows and columns, kept possible.
     """
     (own1, other1), (own2, other2) = map(_score_variances, rates)
+    # E[(score of a)^2 (score of b)^2] for each of the four true answers (a or not, b or not), less
+    # the square of its mean; a score has mean 1 for its own answer, else 0.
     both = np.clip(raw, 0, np.minimum(row, column))
     alone, second_alone = row - both, column - both
     neither = np.maximum(1 - row - column + both, 0)
@@ -87,6 +90,7 @@ def _posterior_means(raw: Floats, error: Floats, independent: Floats) -> Floats:
     scatter = _APART * np.sqrt(np.maximum(independent, 1e-6))[:, None]
     noise = error[:, None] ** 2
     total, apart = noise + scatter**2, (raw - independent)[:, None]
+    # Conjugate normal update: prior N(m, scatter^2) and noise N(0, error^2), cut off at 0.
     middle = independent[:, None] + apart * scatter**2 / total
     spread = np.sqrt(np.maximum(scatter**2 * noise / total, 1e-18))
     kept = np.maximum(normal(middle / spread), 1e-12)  # P(f >= 0), with the cell and without
@@ -94,8 +98,10 @@ def _posterior_means(raw: Floats, error: Floats, independent: Floats) -> Floats:
     kept[:, 0] = before[:, 0] = 1.0  # tau 0 is independence itself
     likely = error[:, None] * np.exp(-(apart**2) / total / 2) / np.sqrt(total) * kept / before
     density = np.exp(-((middle / spread) ** 2) / 2) / np.sqrt(2 * np.pi)
+    # Mean of a normal law that is truncated at 0.
     mean = np.where(kept > 1e-12, middle + spread * density / kept, 0.0)
     mean[:, 0] = independent
+    # The last part of the mixture: the cell is empty, and all that was seen of it is noise.
     empty = np.exp(-((raw / error) ** 2) / 2)[:, None]
     weights = _mixture(np.hstack([likely, empty]) + _LEAST)
     result: Floats = (weights[:, :-1] * np.maximum(mean, 0.0)).sum(axis=1)

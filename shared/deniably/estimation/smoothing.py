@@ -1,4 +1,4 @@
-"""Smooths the picture of a number's distribution, if you know the truth to be smooth.
+"""Smooths the displayed distribution of a number, if you know the truth to be smooth.
 
 It is a choice of display, made after the reports are in. Shares up to a number, means and all
 intervals stay as they are. So does the definition that respondents answered.
@@ -17,13 +17,14 @@ from deniably.survey.questions import Number
 
 
 def helps(question: Number, n: int) -> bool:
-    """Returns whether smoothing may help with n reports: for a square wave, up to ``SMALL``."""
+    """Returns whether smoothing may help with n reports: for a square wave, up to ``SMALL``
+    reports."""
     law = question.mechanism.law
     return isinstance(law, Finite) and law.evenly and n <= SMALL
 
 
 def smoothed(question: Number, tally: Tally, distribution: Distribution) -> Distribution:
-    """Replaces the shares by those of EM with smoothing (EMS), where that helps.
+    """Returns the distribution with shares of EM with smoothing (EMS), where that ``helps``.
 
     Quantiles move with the new shares, within the intervals that they had.
     Source: Li et al. 2020 (SIGMOD, "Estimating numerical distributions under local differential

@@ -16,12 +16,12 @@ import numpy.typing as npt
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """``n`` reports to one question; ``counts[v]`` of them count in cell ``start + v``.
+    """The tally of ``n`` reports to a question; ``counts[v]`` of them count in cell ``start + v``.
 
-    The mechanism says which cells a report counts in: the choices that it supports, its output,
-    its number. ``counts`` has all cells from 0 on. If the cells have no end, ``endless`` is set and
-    ``counts`` reaches from the first to the last cell that is not empty. ``tally + tally`` merges;
-    the order of the reports never matters.
+    The mechanism says which cells a report counts in: the choices that it supports, its output, its
+    number. ``counts`` has all cells from 0 on. If any number can be reported (noise), the cells
+    have no end: ``endless`` is true, and ``counts`` reaches from the first to the last cell that is
+    not empty. ``tally + tally`` merges; the order of the reports never matters.
 
     >>> one, other = tally([[0], [1]], cell_count=2), tally([[1]], cell_count=2)
     >>> (one + other).counts
@@ -49,6 +49,7 @@ class Tally:
         same = self.n == other.n and self.start == other.start
         return same and np.array_equal(self.counts, other.counts)
 
+    # Equal by its arrays, which may change; so it is no key of a cache.
     __hash__ = None  # type: ignore[assignment]
 
     def enough_for(self, what: str) -> None:
@@ -57,15 +58,15 @@ class Tally:
             raise ValueError(f"{what} needs at least one report")
 
     def cells(self) -> dict[int, int]:
-        """Returns the counts of the cells that are not empty."""
+        """Returns {cell: count} of the cells that are not empty."""
         filled = np.flatnonzero(self.counts)
         return {self.start + int(v): self.counts[v].item() for v in filled}
 
 
 def from_cells(n: int, cells: Mapping[int, int], cell_count: int | None) -> Tally:
-    """Returns the tally of n reports from the counts of its cells.
+    """Returns the tally of n reports from {cell: count}.
 
-    ``cell_count`` is None where the cells have no end.
+    ``cell_count`` is the number of cells of the mechanism's law, None where the cells have no end.
     """
     start = min(cells, default=0) if cell_count is None else 0
     size = max(cells, default=-1) + 1 - start if cell_count is None else cell_count
@@ -77,7 +78,7 @@ def from_cells(n: int, cells: Mapping[int, int], cell_count: int | None) -> Tall
 
 
 def tally(reports: Iterable[Sequence[int]], cell_count: int | None) -> Tally:
-    """Counts reports, each a list of the cells that it counts in.
+    """Returns the tally of reports, each a list of the cells that it counts in.
 
     ``cell_count`` is the number of cells of the mechanism's law (k for subset selection), or None
     if the cells have no end.
@@ -91,10 +92,11 @@ def tally(reports: Iterable[Sequence[int]], cell_count: int | None) -> Tally:
 
 
 def tally_packed(packed: npt.NDArray[np.uint8], k: int) -> Tally:
-    """Counts reports that are packed as bits, shape (n, ceil(k/8)).
+    """Returns the tally of reports that are packed as bits, shape (n, ceil(k/8)).
 
     Choice v is bit v % 8 of byte v // 8.
     """
+    # One count a byte value and column, then 256 x 8 sums: far quicker than unpacking every report.
     bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little")
     counts = [
         np.bincount(packed[:, column], minlength=256) @ bits for column in range(packed.shape[1])
@@ -103,18 +105,18 @@ def tally_packed(packed: npt.NDArray[np.uint8], k: int) -> Tally:
 
 
 Values = Sequence[Sequence[list[int] | None]]
-"""Of some reports the values of some questions, in the survey's order; None where not asked."""
+"""Values of some questions in some reports, a row a report; None where a question was not asked."""
 
 
 class Repeated(NamedTuple):
-    """The distinct values of reports, and how many reports have each of them."""
+    """The distinct values of some reports, and how many reports have each of them."""
 
     values: Values
     counts: Sequence[int]
 
 
 def support_rows(reports: Sequence[Sequence[int]], cell_count: int) -> npt.NDArray[np.bool_]:
-    """Returns which cells each report names, shape (n, cell_count)."""
+    """Returns a matrix that says which cells each report counts in, shape (n, cell_count)."""
     named = np.zeros((len(reports), cell_count), dtype=np.bool_)
     rows = np.repeat(np.arange(len(reports)), [len(report) for report in reports])
     named[rows, np.fromiter(chain.from_iterable(reports), dtype=np.intp)] = True

@@ -1,4 +1,4 @@
-"""Variances of estimates by mechanism: n times the variance of an estimate from n reports."""
+"""Variances of estimates by mechanism, as n times the variance of an estimate from n reports."""
 
 from __future__ import annotations
 
@@ -12,21 +12,25 @@ from deniably.mechanisms.law import Finite, HasLaw, Law, Noise, Several, Support
 
 
 def share_variance(mechanism: Pure, share: float) -> float:
-    """Returns n times the variance of an estimated share; sampled options have a larger one."""
+    """Returns n times the variance of an estimated share at the true ``share``.
+
+    If reports are on a sample of the options, it is larger.
+    """
     return of_choice(mechanism).at(share)
 
 
 def marginal_variance(mechanism: Pure, groups: int, share: float) -> float:
     """Returns n times the variance of the share of one of ``groups`` equal groups of choices.
 
-    That is a marginal of a product.
+    That is a choice of one question in a product, at the true ``share``.
     """
     k = mechanism.law.k
     return of_target(mechanism, np.arange(k) < k // groups).at(share)
 
 
 def mean_variance(mechanism: HasLaw[Law]) -> float:
-    """Returns n times the worst variance of a mean on [-1, 1], averaged over several numbers."""
+    """Returns n times the worst variance of a mean on [-1, 1], averaged over the numbers of a
+    vector."""
     law = mechanism.law
     if isinstance(law, Several):
         # Parts with equal ranges mostly share their law, whose variance is found once.
@@ -43,8 +47,9 @@ def mean_variance(mechanism: HasLaw[Law]) -> float:
 def worst_variance(mechanism: HasLaw[Finite]) -> float:
     """Returns n times the largest variance of an unbiased mean, over all values on [-1, 1].
 
-    Between two rows the variance is a concave parabola, so its top is at an end or at its vertex.
-    If there are no more positions than rows, only the rows count.
+    ``mechanism`` rounds values to the rows of a matrix. Between two rows the variance is a concave
+    parabola, so its top is at an end or at its vertex. If there are no more positions than rows,
+    only the rows count.
     """
     law = mechanism.law
     at_rows, between = at_and_between(law)
@@ -52,13 +57,19 @@ def worst_variance(mechanism: HasLaw[Finite]) -> float:
 
 
 def at_and_between(mechanism: HasLaw[Finite]) -> tuple[float, float]:
-    """Returns the largest variance at the rows, and between them; neither depends on k."""
+    """Returns n times the largest variance of a mean at the rows, and between two rows.
+
+    ``mechanism`` rounds values to the rows of a matrix. Means are on [-1, 1]; neither number
+    depends on the number of positions k.
+    """
     law = mechanism.law
     score = position_scores(law) * (2 / (law.k - 1)) - 1
     probabilities = rows(law)
     place = np.linspace(-1, 1, law.rows)
     square: Floats = probabilities @ score**2
     slope = np.diff(square) / np.diff(place)
+    # Between rows the mean square is linear in the true value x, so the variance is linear less
+    # x^2, with its vertex at half the slope.
     top = np.clip(slope / 2, place[:-1], place[1:])
     between = square[:-1] + slope * (top - place[:-1]) - top**2
     return float((square - place**2).max()), float(between.max())

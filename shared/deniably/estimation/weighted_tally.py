@@ -1,13 +1,15 @@
 """Weighted tallies: what reports with weights say, and how much that may vary.
 
-A tally counts reports by kind. A weighted tally sums their weights by kind, and the squares of
-their weights. That is all that a weighted mean of scores needs, and its linearised variance, that
-of R's package survey (Binder 1983, Int. Stat. Rev. 51:279).
+A kind of report is one class of equal reports, as far as a figure is concerned. A tally counts
+reports by kind. A weighted tally sums their weights by kind, and the squares of their weights. That
+is all that a weighted mean of scores needs, and its linearised variance, that of R's package survey
+(Binder 1983, Int. Stat. Rev. 51:279).
 
-Intervals and tests are those of unweighted reports, for fewer people: ``counts`` has the weighted
-shares of as many people as would know the figure equally well (Korn and Graubard 1998, Survey
-Methodology 24:193). So they know the channel, and hold where all reports are alike, or one person
-has most of the weight. There a variance from the spread of the reports would be next to nothing.
+Intervals and tests are those of unweighted reports from fewer people, the *effective people*:
+``counts`` has the weighted shares of as many people as would give an estimate of the same variance
+(Korn and Graubard 1998, Survey Methodology 24:193). So they take the variance from the channel, and
+hold where all reports are alike, or one person has most of the weight. There a variance from the
+spread of the reports would be next to nothing.
 """
 
 from __future__ import annotations
@@ -33,12 +35,13 @@ _Summed = Callable[[Floats, Ints], Floats]
 
 @dataclass(frozen=True, eq=False)
 class WeightedTally:
-    """The weights of reports of c kinds: ``totals`` and sums of ``squares``, shape (h, ..., c).
+    """The sums of weights and of squared weights of reports, by kind (c) and stratum (h).
 
-    Each report is of one kind. ``people`` (h,) are the reports of each stratum of the sample, whose
-    weights may be 0; h is 1 without strata. The axes between are figures of the same reports: every
-    method is about all of them at once, and a score has one value a kind, shape (c,) or (..., c).
-    With all weights alike, the effective people are the people, and ``counts`` the counts.
+    ``totals`` and ``squares`` have the shape (h, ..., c). Each report is of one kind. ``people``
+    (h,) are the numbers of reports in the strata of the sample, of whatever weight; h is 1 without
+    strata. The axes between are for several figures of the same reports: every method computes all
+    of them at once, and a score has one value a kind, shape (c,) or (..., c). With all weights
+    alike, the effective people are the people, and ``counts`` the counts.
 
     Raises BadModel where all weights are 0, a stratum has one report, or there are fewer than two.
     """
@@ -68,8 +71,9 @@ class WeightedTally:
 
     @cached_property
     def kish(self) -> float:
-        """The people who would know as much without weights: (sum w)^2 / sum w^2 (Kish 1965)."""
+        """Kish's effective sample size: (sum w)^2 / sum w^2 (Kish 1965, Survey Sampling)."""
         square: Floats = self.squares.sum(axis=(0, -1))
+        # All figures have the same reports and weights, so the first stands for all.
         return max(self.weight**2 / float(square.ravel()[0]), 1.0)
 
     @cached_property
@@ -80,7 +84,7 @@ class WeightedTally:
 
     @property
     def broadcast(self) -> WeightedTally:
-        """The tally of one figure, with an axis of length 1 that broadcasts over many scores (f,
+        """The tally of one figure with an axis of length 1, which broadcasts over many scores (f,
         c)."""
         return WeightedTally(self.people, self.totals[:, None], self.squares[:, None])
 
@@ -98,15 +102,16 @@ class WeightedTally:
         first, second = (each - self.mean(each)[..., None] for each in (score, other_score))
         together = (self.squares * first * second).sum(axis=-1)
         sums = (self.totals * first).sum(axis=-1) * (self.totals * second).sum(axis=-1)
+        # With-replacement variance of strata: n_h / (n_h - 1) for each, as R's survey has it.
         stretch = self._many / (self._many - 1)
         covariance: Floats = (stretch * (together - sums / self._many)).sum(axis=0) / self.weight**2
         return covariance
 
     def effective(self, score: Floats) -> Floats:
-        """Returns how many unweighted people would know the mean of a score as well, shape (...).
+        """Returns how many people without weights would give a mean score of the same variance.
 
-        Never more than Kish's: where one weight is most of all, the mean is near its score, and a
-        variance from the reports would say that it is known.
+        The shape is (...). The number is never above Kish's: where one weight is most of all, the
+        mean is near its score, and a variance from the reports would be too small.
         """
         apart = score - self.mean(score)[..., None]
         alone = (self.shares * apart**2).sum(axis=-1)
@@ -119,7 +124,8 @@ class WeightedTally:
         return result
 
     def counts(self, score: Floats) -> Floats:
-        """Returns the counts of the effective people for the mean of a score, shape (..., c)."""
+        """Returns the counts by kind of the effective people for the mean of a score, shape (...,
+        c)."""
         counts: Floats = self.effective(score)[..., None] * self.shares
         return counts
 
@@ -132,9 +138,10 @@ class WeightedTally:
 
 @dataclass(frozen=True, eq=False)
 class Weighing:
-    """The ``weights`` (n,) of reports, and the ``strata`` (n,) that errors are taken within.
+    """The ``weights`` (n,) of reports, with the ``strata`` (n,) of the sample.
 
-    ``strata`` are numbers from 0 on, None for a sample of everybody. Weights are at least 0.
+    Strata are numbers from 0 on; errors are taken within them. They are None for a sample without
+    strata. Weights are at least 0.
     """
 
     weights: Floats
@@ -142,12 +149,13 @@ class Weighing:
 
     @property
     def kish(self) -> float:
-        """The effective people, by Kish. Raises BadModel where all weights are 0."""
+        """Kish's effective sample size, (sum w)^2 / sum w^2. Raises BadModel where all weights are
+        0."""
         return float(self.people.sum())
 
     @property
     def people(self) -> Floats:
-        """How many of the effective people each report stands for, (n,): 1 for weights alike.
+        """The part of the effective sample size that each report stands for, (n,); 1 if alike.
 
         Raises BadModel where all weights are 0.
         """
@@ -158,7 +166,7 @@ class Weighing:
         return people
 
     def among(self, some: npt.NDArray[np.bool_]) -> Weighing:
-        """Returns the weights, and the strata, of the reports with these indices."""
+        """Returns the weights and strata of the reports that the mask ``some`` (n,) marks."""
         strata = None if self.strata is None else self.strata[some]
         return Weighing(self.weights[some], strata)
 
@@ -172,13 +180,13 @@ class Weighing:
         return self._strata(summed)
 
     def scored(self, scores: Floats) -> tuple[WeightedTally, Floats]:
-        """Returns the weighted tally of reports by ``scores`` (n,), and the score of each kind."""
+        """Returns the weighted tally of reports by their ``scores`` (n,), and the score of each
+        kind."""
         values, kinds = np.unique(scores, return_inverse=True)
         return self.tally(kinds, len(values)), values
 
     def tally_of_pairs(self, first: npt.ArrayLike, second: npt.ArrayLike) -> WeightedTally:
-        """Returns weighted tallies of the pairs of choices that two reports support, (h, k1, k2,
-        4).
+        """Returns the weighted tally of pairs of choices that two reports support, (h, k1, k2, 4).
 
         Supports are 0/1, shapes (n, k1) and (n, k2). The kinds are: both are supported, the first
         alone, the second alone, none.
@@ -201,6 +209,7 @@ class Weighing:
     def _strata(self, summed: _Summed) -> WeightedTally:
         codes = np.zeros(len(self.weights), np.int64)
         if self.strata is not None:
+            # Numbers without gaps: a subgroup may lack some strata.
             codes = np.unique(self.strata, return_inverse=True)[1].astype(np.int64)
         largest = float(self.weights.max(initial=0.0))  # so that no square is beyond floats
         weights = self.weights / largest if largest else self.weights

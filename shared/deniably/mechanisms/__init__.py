@@ -2,7 +2,8 @@
 
 ``mechanism.randomise(answer, coins)`` makes a report. ``mechanism.check(report)`` refuses one that
 it cannot have made. ``mechanism.loss`` is its epsilon and delta, ``mechanism.law`` the
-probabilities of its reports. A report lists the cells of the tally that it counts in.
+probabilities of its reports. A report is a list of integers, the cells (counters) of the tally that
+it counts in.
 
 =====================  ========================================================================
 SubsetSelection        subset selection; randomised response, k-RR (GRR) with omega = 1

@@ -11,7 +11,7 @@ from deniably.core.errors import BadReport
 Cells = tuple[int, ...]
 """One mechanism's report: the cells of the tally that it counts in."""
 
-LARGEST_NUMBER = (1 << 53) - 1
+LARGEST_NUMBER = (1 << 53) - 1  # what a JavaScript number holds exactly
 
 
 def check_subset(report: Sequence[int], size: int | None, domain: int, path: str) -> None:

@@ -13,11 +13,11 @@ from deniably.mechanisms.law import Finite, One
 from deniably.mechanisms.parameters import Parameters, kept
 from deniably.mechanisms.positions import check_position, check_positions, knot
 
-MOST_WEIGHTS = 4096
+MOST_WEIGHTS = 4096  # a definition publishes all of them (SPEC 2.6)
 
 
 class Channel(Parameters, frozen=True, tag="channel"):
-    """Report output y with probability ``weights[row][y]`` over the row's sum.
+    """A mechanism that reports output y with probability ``weights[row][y]`` over the row's sum.
 
     The answer is one of ``k`` positions. With fewer rows than positions it is first rounded at
     random, without bias, to a row. All rows have the same sum and no weight is 0. The odds are the
@@ -55,7 +55,8 @@ class Channel(Parameters, frozen=True, tag="channel"):
 
     @kept
     def loss(self) -> Loss:
-        """The largest ratio of two weights in one column."""
+        """Privacy loss of one report: the odds are the largest ratio of two weights in one
+        column."""
         columns = zip(*self.weights, strict=True)
         return Loss(max(Fraction(max(column), min(column)) for column in columns))
 
@@ -66,7 +67,7 @@ class Channel(Parameters, frozen=True, tag="channel"):
 
     @kept
     def law(self) -> Finite:
-        """The published matrix."""
+        """The law of a report, given by the published matrix."""
         rows = self.weights
         return Finite(One(self.k), len(rows), len(rows[0]), rows.__getitem__, self)
 

@@ -23,7 +23,7 @@ BITS = 160
 """The certified bound counts in units of 2**-160."""
 
 _ONE = 1 << BITS
-_NEGLIGIBLE = 1 << 64
+_NEGLIGIBLE = 1 << 64  # 2**-96: where the sum of a tail may stop (SPEC 2.15)
 _LARGEST_VARIANCE = 1 << 64
 _LARGEST_EXPONENT = 64  # of exp_bounds
 
@@ -44,8 +44,10 @@ def analytic_delta(sensitivity: float, sigma: float, epsilon: float) -> float:
         raise ValueError(f"epsilon is {epsilon}; it must be 0 or more")
     m = sensitivity / sigma
     a, b = epsilon / m - m / 2, epsilon / m + m / 2
+    # Not scaled where a < 0: there exp(a^2/2) would overflow, and the tail itself is at least 1/2.
     common = math.exp(-a * a / 2)
     first = common * _scaled_tail(a) if a >= 0 else math.erfc(a / math.sqrt(2)) / 2
+    # The relative error of the exponentials grows with their exponents; what is added covers it.
     rounding = 1e-15 * (10 + a * a + abs(a) * b) * first
     return min(1.0, max(0.0, first - common * _scaled_tail(b)) + rounding)
 
@@ -98,6 +100,7 @@ def discrete_gaussian_delta_upper(sigma2: Fraction, shift: int, epsilon: Fractio
         raise ValueError(f"sigma2 is {float(sigma2):g}; it must be at most 2**64")
     if shift < 1:
         raise ValueError(f"shift is {shift}; it must be a whole number from 1")
+    # The first noise whose likelihood ratio between the two integers is above e**epsilon.
     first = math.floor(epsilon * sigma2 / shift - Fraction(shift, 2)) + 1
     if first <= 0:
         return Fraction(1)
@@ -138,17 +141,18 @@ def discrete_gaussian_vector_delta_upper(
         return discrete_gaussian_delta_upper(sigma2, shift, epsilon)
     if sigma2 < 9:
         raise ValueError(f"sigma2 is {float(sigma2):g}; with {d} coordinates it must be at least 9")
+    # By the theorem, sums of d noises and of d shifts stand in for the vector.
     within_theorem = discrete_gaussian_delta_upper(d * sigma2, d * shift, epsilon)
     return min(Fraction(1), within_theorem + Fraction(40 * d, 1 << 128))
 
 
 @lru_cache(maxsize=256)
 def discrete_sigma2(shift: int, d: int, epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Returns the smallest sigma^2 whose certified bound for d coordinates is within ``delta``.
+    """Returns the smallest sigma^2 certified to keep (``epsilon``, ``delta``) for d numbers.
 
-    Only numbers with ten significant bits are tried: multiples of 1/4 up to 256, of 1/2 up to 512,
-    then whole numbers. From 128 on neighbours are at most 0.2 % apart. Raises ValueError unless
-    ``epsilon > 0`` and ``0 < delta < 1``.
+    Each number may change by up to ``shift``. Only numbers with ten significant bits are tried:
+    multiples of 1/4 up to 256, of 1/2 up to 512, then whole numbers. From 128 on neighbours are at
+    most 0.2 % apart. Raises ValueError unless ``epsilon > 0`` and ``0 < delta < 1``.
     """
     _check_positive(epsilon=epsilon)
     _check_delta(delta)
@@ -160,8 +164,10 @@ def discrete_sigma2(shift: int, d: int, epsilon: Fraction, delta: Fraction) -> F
     # The real-valued answer is next to it; below shift^2 d / (2 epsilon) the bound is void.
     real = analytic_sigma(shift * math.sqrt(d), float(epsilon), float(delta)) ** 2
     void = shift * shift * d / (2 * epsilon)
-    lowest = 1 if d == 1 else 36
+    lowest = 1 if d == 1 else 36  # sigma2 of 9, the least that the theorem allows
     index = max(lowest, _grid_index(max(Fraction(real), void)))
+    # The bound is not quite that of real-valued noise: its neighbours are tried, upwards and then
+    # down.
     while not accepts(index):
         index += 1
     while index > lowest and accepts(index - 1):

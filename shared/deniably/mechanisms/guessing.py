@@ -5,9 +5,10 @@ the time, where TV is the total variation distance between what is sent for the 
 the other (Neyman and Pearson 1933). For each mechanism, the two answers that are easiest to tell
 apart are taken.
 
-TV is exact (a fraction) wherever the probabilities are and the report has few kinds. Otherwise it
-is an upper bound: likelihood ratios are put on a grid in such a way that the answers are told apart
-at least as well (Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022, "Connect the dots").
+A *kind* of report is the set of all reports with one likelihood ratio between the two answers. TV
+is exact (a fraction) where the probabilities are and there are few kinds. Otherwise it is an upper
+bound: likelihood ratios are put on a grid in such a way that the answers are told apart at least as
+well (Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022, "Connect the dots").
 
 Beside other reports, two answers that are told apart less well alone may be told apart better. They
 never are if the sum of max(P - r Q, 0) over all reports is no larger for any ratio r (Zhu, Dong and
@@ -47,7 +48,7 @@ from deniably.mechanisms.law import (
 
 _BINS = 128  # of the grid on which noise of one question is put, on either side of a ratio of 1
 _CHUNK = 1 << 16  # reports of noise that are looked at together
-_FEW = 12
+_FEW = 12  # options up to which all ways to tick them differently are tried
 _SAME = 1e-11  # differences of sums of probabilities that are rounding
 _MOST_STEPS = 3_000  # multiplications of fractions
 _LENGTH = 1 << 16  # of the grid of all answers
@@ -58,11 +59,11 @@ _CERTAIN = 10**13
 
 @dataclass(frozen=True)
 class LikelihoodPair:
-    """The law of the reports to two answers: P(kind of report | answer) for both, by kind of
-    report.
+    """The probabilities of each kind of report under two answers, as pairs of fractions.
 
-    ``exact`` is false where the two are told apart a little better here than in truth. ``alone`` is
-    then the exact distance, where it is known, if nothing else is sent.
+    All reports with one likelihood ratio are one kind. ``exact`` is false where this pair of
+    answers is a little easier to tell apart than the true one. ``alone`` is then the exact total
+    variation distance of a single report, or None where that is not known.
     """
 
     kinds: tuple[tuple[Fraction, Fraction], ...]
@@ -71,7 +72,10 @@ class LikelihoodPair:
 
     @classmethod
     def of(cls, chances: Iterable[tuple[Fraction, Fraction]], exact: bool = True) -> LikelihoodPair:
-        """Returns the pair with one kind for all reports of one likelihood ratio."""
+        """Returns the pair for ``chances``, the probabilities of each report under the two answers.
+
+        Reports with the same likelihood ratio are merged into one kind.
+        """
         kinds: dict[Fraction | None, tuple[Fraction, Fraction]] = {}
         for first, second in chances:
             ratio = first / second if second else None
@@ -81,7 +85,7 @@ class LikelihoodPair:
 
     @classmethod
     def three_kinds(cls, odds: Fraction, distance: Fraction) -> LikelihoodPair:
-        """Reports that speak for either answer with ``odds``, or for none.
+        """Returns a pair whose reports favour either answer with the odds ``odds``, or favour none.
 
         No pair with these odds and this total variation distance is told apart better.
         """
@@ -96,13 +100,14 @@ class LikelihoodPair:
 
     @property
     def either_way(self) -> LikelihoodPair:
-        """A symmetric pair that is told apart at least as well as this one and its mirror image."""
+        """A symmetric pair that is told apart at least as well as this pair and as its mirror
+        image."""
         odds = max(max(kind) / min(kind) for kind in self.kinds)
         return LikelihoodPair.three_kinds(odds, self.distance)
 
     @property
     def distance(self) -> Fraction:
-        """The total variation distance."""
+        """The total variation distance between the reports to the two answers."""
         return sum((max(first - second, Fraction(0)) for first, second in self.kinds), Fraction(0))
 
 
@@ -112,29 +117,31 @@ def _three(high: Fraction, low: Fraction) -> list[tuple[Fraction, Fraction]]:
 
 
 LikelihoodPairs = Mapping[LikelihoodPair, int]
-"""Independent pairs, and how often there is each: together they are one report, or several."""
+"""Independent pairs, each with the number of times it occurs in one report or in several."""
 
 
 @dataclass(frozen=True)
 class Distance:
-    """A total variation distance; an upper bound where it is not ``exact``."""
+    """A total variation distance between reports to two answers; an upper bound unless
+    ``exact``."""
 
     value: Fraction
     exact: bool
 
     @property
     def rate(self) -> Fraction:
-        """How often a guess between the two is right: from 1/2 to 1."""
+        """The probability that a guess between the two answers is right: from 1/2 to 1."""
         return (1 + self.value) / 2
 
 
 def together(pairs: LikelihoodPairs) -> Distance:
-    """Returns the distance between two stories that differ in every one of the pairs.
+    """Returns the distance between two sets of answers that differ in every one of the ``pairs``.
 
-    Either story may have the first answer of some pairs and the second of others. That matters
-    where several pairs are not symmetric.
+    Either set may have the first answer of some pairs and the second of others. That matters where
+    several pairs are not symmetric.
     """
     if sum(times for pair, times in pairs.items() if not pair.symmetric) > 1:
+        # Which of the two answers goes with which is open: a symmetric pair bounds both ways.
         evened: Counter[LikelihoodPair] = Counter()
         for pair, times in pairs.items():
             evened[pair if pair.symmetric else pair.either_way] += times
@@ -150,9 +157,10 @@ def together(pairs: LikelihoodPairs) -> Distance:
 
 
 def luck(pairs: LikelihoodPairs) -> Fraction:
-    """Returns how often every pair sends the report that speaks most for the true answer.
+    """Returns the probability that all pairs send the report that most favours the true answer.
 
-    Of the two directions the more frequent one; an upper bound where a pair is not exact.
+    The true answer of each pair is the one for which that is more likely. The result is an upper
+    bound where a pair is not exact.
 
     >>> from deniably.mechanisms import SubsetSelection
     >>> luck({pair: 2 for pair in pairs_of(SubsetSelection(k=2, omega=1, own=3, other=1))})
@@ -176,7 +184,7 @@ def _bound(value: Fraction) -> Distance:
 
 @lru_cache(maxsize=1024)
 def distance(mechanism: HasLaw[Law]) -> Distance:
-    """Returns the distance between the two answers that reports of a mechanism tell apart best.
+    """Returns the distance between the two answers that are easiest to tell apart by a report.
 
     >>> from deniably.mechanisms import SubsetSelection
     >>> distance(SubsetSelection(k=3, omega=1, own=11, other=5)).rate
@@ -187,7 +195,10 @@ def distance(mechanism: HasLaw[Law]) -> Distance:
 
 @lru_cache(maxsize=1024)
 def pairs_of(mechanism: HasLaw[Law]) -> Counter[LikelihoodPair]:
-    """Returns what is sent for the two answers that are told apart best, in independent parts."""
+    """Returns the two answers of a mechanism that are easiest to tell apart, as independent pairs.
+
+    A report of several independent components (coins, numbers) has a pair for each.
+    """
     law = mechanism.law
     match law:
         case Supporting():
@@ -206,10 +217,11 @@ def pairs_of(mechanism: HasLaw[Law]) -> Counter[LikelihoodPair]:
 def worst_sample(
     each: list[Counter[LikelihoodPair]], odds: list[Fraction], count: int
 ) -> Counter[LikelihoodPair]:
-    """Returns the ``count`` parts of ``each`` that give away most; all parts where count is all.
+    """Returns the pairs of the ``count`` components of a report that give away most.
 
-    ``odds`` bounds the likelihood ratio of each. Where the parts differ, no sample of them is told
-    apart better than the result, which has the largest odds and the largest distances.
+    ``each`` has the pairs of each component, ``odds`` bounds the likelihood ratio of each. Where
+    the components differ and not all are sent, the result is an upper bound, with the largest odds
+    and the largest distances: no sample of them is told apart better.
     """
     if count == len(each):
         return sum(each, Counter[LikelihoodPair]())
@@ -220,7 +232,10 @@ def worst_sample(
 
 
 def bounded_odds(loss: Loss) -> Fraction:
-    """Returns a report's largest likelihood ratio, or certainty's where a promise can fail."""
+    """Returns the largest likelihood ratio of a report; 10**13 or more counts as certainty.
+
+    The result is at most 10**13, and so much for a loss with a delta, which has no bound.
+    """
     return Fraction(_CERTAIN) if loss.delta else min(loss.odds_bound, Fraction(_CERTAIN))
 
 
@@ -250,6 +265,7 @@ def _of_named_cells(law: Supporting) -> Counter[LikelihoodPair]:
 def _of_sets(joint: TwoLevel) -> LikelihoodPair:
     """Sets that meet the cells of one answer alone, of the other alone, and of both or none."""
     cells, size, held = joint.cells, joint.size, joint.held
+    # Both answers have ``held`` cells, and none in common.
     misses_one, misses_both = math.comb(cells - held, size), math.comb(cells - 2 * held, size)
     alone = misses_one - misses_both
     high, low = (Fraction(alone * weight, joint.total) for weight in (joint.own, joint.other))
@@ -281,6 +297,7 @@ def _coin(first: Fraction, second: Fraction) -> LikelihoodPair:
 
 def _of_outputs(law: Finite) -> LikelihoodPair:
     if not law.exact:
+        # Laplace noise: the two ends of the grid are easiest to tell apart.
         low, high = (np.array(law.row(row), dtype=float) for row in (0, law.rows - 1))
         return _binned(lambda: iter([(low / low.sum(), high / high.sum())]))
     if law.evenly:
@@ -396,6 +413,8 @@ def _on_a_grid(pairs: LikelihoodPairs) -> float:
     """The distance, from the laws of the privacy loss, convolved on a grid."""
     laws = [(*_arrays(pair), times) for pair, times in pairs.items()]
     reach = sum(float(np.abs(_log_ratio(left, right)).max()) * times for left, right, times in laws)
+    # The losses of independent pairs add up, so their laws are convolved, by FFT; the grid must
+    # hold the largest sum, or values would wrap around.
     step = max(_FINEST, 2 * reach / _LENGTH)
     last_place = math.ceil(reach / step) + sum(pairs.values()) + 1
     length = 1 << (2 * last_place).bit_length()
@@ -406,6 +425,7 @@ def _on_a_grid(pairs: LikelihoodPairs) -> float:
             np.add.at(law, place % length, mass)
         spectrum *= np.fft.rfft(law) ** times
     joint = np.fft.irfft(spectrum, length)[1 : length // 2]  # the reports that speak for the first
+    # TV = sum over losses l > 0 of P(l | first answer) (1 - e^-l).
     return float(joint @ -np.expm1(-step * np.arange(1, length // 2)))
 
 
@@ -417,6 +437,7 @@ def _arrays(pair: LikelihoodPair) -> tuple[Floats, Floats]:
 def _log_ratio(first: Floats, second: Floats) -> Floats:
     """The privacy loss; reports that neither answer sends within the range of floats have 0."""
     farthest = math.log(_CERTAIN)
+    # Probabilities underflow far out in the tails: 0/0 is a report of no weight, x/0 a certain one.
     with np.errstate(divide="ignore", invalid="ignore"):
         loss: Floats = np.log(first / second)
     return np.clip(np.where(np.isnan(loss), 0.0, loss), -farthest, farthest)
@@ -433,6 +454,7 @@ def _between_dots(
     loss = _log_ratio(first, second)
     below = np.floor(loss / step)
     low, high = np.exp(below * step), np.exp((below + 1) * step)
+    # Two neighbours with ratios low and high that add up to (first, second).
     upper = np.clip((first - second * low) / (high - low), 0, second)
     lower = second - upper
     at_lower = np.minimum(lower * low, first)

@@ -1,7 +1,8 @@
 """The law of a mechanism: the probabilities of its reports, given the answer.
 
-Estimation, audit, design and simulation use the law and never the mechanism's class. There are
-four families:
+Estimation, audit, design and simulation use the law and never the mechanism's class. A *cell* is a
+counter of the tally; a report counts in the cells that it *names*, and a cell *supports* an answer
+that it speaks for. There are four families:
 
 ==========  ==============================================================================
 Supporting  a report names cells, and those that support the answer more often
@@ -10,7 +11,7 @@ Noise       a position plus noise
 Several     several numbers, each with a Finite or Noise law
 ==========  ==============================================================================
 
-A law is its own ``law``, so functions that take a mechanism also take a law. Probabilities are
+A law has itself as ``law``, so functions that take a mechanism also take a law. Probabilities are
 exact fractions; those of noise are floats. Devices load this module, so it does not import numpy;
 ``mass`` and ``tail`` still accept arrays.
 
@@ -46,7 +47,7 @@ _SPREAD = 64  # positions tried of each part where there are too many combinatio
 
 @dataclass(frozen=True)
 class One:
-    """One of ``k`` choices or positions: an integer from 0."""
+    """The domain of answers that are one of ``k`` choices or positions: an integer from 0."""
 
     k: int
 
@@ -57,7 +58,7 @@ class One:
 
     @property
     def extremes(self) -> tuple[int, int]:
-        """Two answers that differ as much as any two do."""
+        """Two answers that differ as much as any two do: the first and the last."""
         return 0, self.k - 1
 
     def some(self, max_count: int) -> Iterable[int]:
@@ -69,7 +70,10 @@ class One:
 
 @dataclass(frozen=True)
 class Ticks:
-    """Some of ``k`` options, at most ``limit`` where there is one: their indices, ascending."""
+    """The domain of answers that are some of ``k`` options: their indices, ascending.
+
+    At most ``limit`` options may be ticked; None allows all.
+    """
 
     k: int
     limit: int | None = None
@@ -86,14 +90,18 @@ class Ticks:
 
     @property
     def extremes(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The largest number of ticks, and as many of the other options as possible."""
+        """Two answers with as few ticks in common as possible: the first has the largest number of
+        ticks."""
         return (
             tuple(range(self.most)),
             tuple(range(self.most, self.most + min(self.most, self.k - self.most))),
         )
 
     def some(self, max_count: int) -> Iterator[tuple[int, ...]]:
-        """Returns all answers one by one, those with few ticks first: too many for a list."""
+        """Iterates over all answers, those with few ticks first; ``max_count`` is ignored.
+
+        There are too many for a list: the caller takes as many as it wants.
+        """
         del max_count
         return chain.from_iterable(
             combinations(range(self.k), ticks) for ticks in range(self.most + 1)
@@ -102,7 +110,10 @@ class Ticks:
 
 @dataclass(frozen=True)
 class Each:
-    """A position for each of several numbers, which have ``sizes`` positions."""
+    """The domain of answers that are a position for each of several numbers.
+
+    ``sizes`` are the numbers of positions.
+    """
 
     sizes: tuple[int, ...]
 
@@ -130,20 +141,22 @@ Domain = One | Ticks | Each
 
 
 class Joint(Protocol):
-    """The joint probability of the cells of a report."""
+    """The joint probability of the cells that a report names, given the answer."""
 
     def __call__(self, own: frozenset[int], report: Cells) -> Fraction:
-        """P(report | answer), where ``own`` are the cells that support the answer."""
+        """Returns P(report | answer), where ``own`` are the cells that support the answer."""
         ...
 
     def telling(self, ours: frozenset[int], theirs: frozenset[int], report: Cells) -> bool:
-        """Returns whether no report favours the answer of ``ours`` over ``theirs`` more than this
-        one."""
+        """Returns whether no report favours one answer over another more than ``report`` does.
+
+        ``ours`` and ``theirs`` are the cells that support the favoured answer and the other one.
+        """
         ...
 
     @property
     def pairs(self) -> tuple[Fraction, Fraction] | None:
-        """P(u and v are named) if u is the answer, and if neither is, for a single choice.
+        """P(cells u and v are named), if u is the answer and if neither is, for a single choice.
 
         None where that is not the same for every pair of cells.
         """
@@ -151,19 +164,19 @@ class Joint(Protocol):
 
     @property
     def with_own(self) -> tuple[Fraction, Fraction] | None:
-        """P(u and v are named) if u or v supports the answer, and if neither does, for single
-        choices and ticks.
+        """P(cells u and v are both named), if one of them supports the answer, and if neither does.
 
-        None where that is not the same for every pair of cells.
+        For single choices and ticks. None where that is not the same for every pair of cells.
         """
         ...
 
 
 @dataclass(frozen=True)
 class TwoLevel:
-    """A set of ``size`` of ``cells`` is named.
+    """The joint law of reports that name a set of ``size`` of ``cells``.
 
-    It weighs ``own`` if it meets the ``held`` cells that support the answer, else ``other``.
+    A set weighs ``own`` if it has one of the ``held`` cells that support the answer, else
+    ``other``.
     """
 
     cells: int
@@ -175,34 +188,40 @@ class TwoLevel:
     @cached_property
     def total(self) -> int:
         """The sum of the weights of all sets, the same for every answer."""
+        # Sets with none of the held cells.
         missing = comb(self.cells - self.held, self.size)
         return (comb(self.cells, self.size) - missing) * self.own + missing * self.other
 
     def __call__(self, own: frozenset[int], report: Cells) -> Fraction:
-        """P(report | answer): the set's weight over the sum of all weights."""
+        """Returns P(report | answer): the set's weight over the sum of all weights."""
         return Fraction(self.other if own.isdisjoint(report) else self.own, self.total)
 
     def telling(self, ours: frozenset[int], theirs: frozenset[int], report: Cells) -> bool:
-        """Returns whether the report meets the cells of ``ours`` and none of ``theirs``."""
+        """Returns whether the report has a cell of ``ours`` and none of ``theirs``: the largest
+        ratio."""
         return not ours.isdisjoint(report) and theirs.isdisjoint(report)
 
     @property
     def pairs(self) -> tuple[Fraction, Fraction] | None:
-        """P(u and v are named) if u is the answer, and if neither is.
+        """P(cells u and v are both named), if u is the answer, and if neither is.
 
-        None if more than one cell is held.
+        None where more than one cell supports an answer.
         """
         if self.held > 1:
             return None
         cells, size = self.cells, self.size
+        # Numbers of sets with u and v: all of them; and, without the answer's cell, those that have
+        # it as a third and those that do not.
         own_pair = self.own * _sets(cells - 2, size - 2)
         neither = self.own * _sets(cells - 3, size - 3) + self.other * _sets(cells - 3, size - 2)
         return Fraction(own_pair, self.total), Fraction(neither, self.total)
 
     @property
     def with_own(self) -> tuple[Fraction, Fraction]:
-        """P(u and v are named) if u or v supports the answer, and if neither does."""
+        """P(cells u and v are both named), if one of them supports the answer, and if neither
+        does."""
         both = _sets(self.cells - 2, self.size - 2)
+        # With u and v, and without any of the held cells.
         missing = _sets(self.cells - 2 - self.held, self.size - 2)
         neither = (both - missing) * self.own + missing * self.other
         return Fraction(both * self.own, self.total), Fraction(neither, self.total)
@@ -214,15 +233,17 @@ def _sets(cells: int, size: int) -> int:
 
 @dataclass(frozen=True)
 class CoinEach:
-    """Each of ``cells`` is named independently: with probability p if it supports the answer, else
-    with q."""
+    """The joint law of reports that name each of ``cells`` independently of the others.
+
+    A cell is named with probability p if it supports the answer, else with q.
+    """
 
     p: Fraction
     q: Fraction
     cells: int
 
     def __call__(self, own: frozenset[int], report: Cells) -> Fraction:
-        """P(report | answer): a product over the cells."""
+        """Returns P(report | answer), a product over the cells."""
         named = set(report)
         chances = (self.p if cell in own else self.q for cell in range(self.cells))
         return prod(
@@ -231,48 +252,56 @@ class CoinEach:
         )
 
     def telling(self, ours: frozenset[int], theirs: frozenset[int], report: Cells) -> bool:
-        """Returns whether no report favours the answer of ``ours`` over ``theirs`` more than this
-        one."""
+        """Returns whether the report has all cells of ``ours`` alone and none of ``theirs`` alone.
+
+        No report favours the answer of ``ours`` over that of ``theirs`` more.
+        """
         return (ours - theirs).issubset(report) and (theirs - ours).isdisjoint(report)
 
     @property
     def pairs(self) -> tuple[Fraction, Fraction]:
-        """P(both of two given cells are named): where one is the answer, and where neither is."""
+        """P(cells u and v are both named), if u is the answer, and if neither is."""
         return self.p * self.q, self.q**2
 
     @property
     def with_own(self) -> tuple[Fraction, Fraction]:
-        """P(u and v are named) if u alone supports the answer, and if neither does."""
+        """P(cells u and v are both named), if one of them supports the answer, and if neither
+        does."""
         return self.pairs
 
 
 @dataclass(frozen=True)
 class CoinForSome:
-    """One of ``ways`` equally likely samples is drawn; each of its cells is named with probability
-    p if it supports the answer, else with q."""
+    """The joint law of reports on a random sample of options, one of ``ways`` equally likely.
+
+    An option has two cells, ticked and not ticked. A report names one of them for each sampled
+    option: the one that supports the answer with probability p, else the other, with q.
+    """
 
     p: Fraction
     q: Fraction
     ways: int
 
     def __call__(self, own: frozenset[int], report: Cells) -> Fraction:
-        """P(report | answer): a product over the sampled options."""
+        """Returns P(report | answer), a product over the sampled options."""
         chances = (self.p if cell in own else self.q for cell in report)
         return prod(chances, start=Fraction(1, self.ways))
 
     def telling(self, ours: frozenset[int], theirs: frozenset[int], report: Cells) -> bool:
-        """Returns whether no report favours the answer of ``ours`` over ``theirs`` more than this
-        one."""
+        """Returns whether every cell of the report is in ``ours`` and none is in ``theirs``.
+
+        No report favours the answer of ``ours`` over that of ``theirs`` more.
+        """
         return ours.issuperset(report) and theirs.isdisjoint(report)
 
     @property
     def pairs(self) -> None:
-        """None, since a pair of cells of one option has a probability of its own."""
+        """None: the two cells of an option are never named together, so pairs of cells differ."""
         return None
 
     @property
     def with_own(self) -> None:
-        """None, since a pair of cells of one option has a probability of its own."""
+        """None: the two cells of an option are never named together, so pairs of cells differ."""
         return None
 
 
@@ -282,7 +311,7 @@ class CoinForSome:
 class _Itself:
     @property
     def law(self) -> Self:
-        """The law itself."""
+        """The law, which is this object."""
         return self
 
 
@@ -298,18 +327,19 @@ class _OfPosition(_Itself):
 
     @property
     def sampled_fraction(self) -> Fraction:
-        """1: every report has this number."""
+        """The fraction of the reports that have this number: all, so 1."""
         return Fraction(1)
 
 
 @dataclass(frozen=True)
 class Supporting(_Itself):
-    """A report names cells: with probability ``p`` if they support the answer, else with ``q``.
+    """The law of reports that name cells: with probability ``p`` if these support the answer.
 
-    There is one cell for each choice. ``blanks`` more cells pad every answer to the same number of
-    cells. Where ``both`` is true, an option has two cells instead, ``2 * option + tick``; a report
-    names one of them for each option that it samples, a ``sampled_fraction`` of all. ``size`` is
-    the number of choices in a report, None where it varies.
+    Other cells are named with probability ``q``. There is one cell for each choice. ``blanks`` more
+    cells pad every answer to the same number of cells. Where ``both`` is true, an option has two
+    cells instead, ``2 * option + tick``; a report names one of them for each option that it
+    samples, a ``sampled_fraction`` of all. ``size`` is the number of choices in a report, None
+    where it varies.
     """
 
     domain: One | Ticks
@@ -338,12 +368,12 @@ class Supporting(_Itself):
 
     @property
     def most(self) -> int:
-        """The largest number of choices in one report."""
+        """The largest number of choices that one report can have."""
         return self.k if self.size is None else self.size
 
     @property
     def cell_count(self) -> int:
-        """The number of cells of a tally."""
+        """The number of cells that a tally of such reports has."""
         return self.k * (2 if self.both else 1) + self.blanks
 
     @property
@@ -359,12 +389,13 @@ class Supporting(_Itself):
         return (first, second) if self.p + self.q <= 1 else (second, first)
 
     def own(self, answer: Any) -> frozenset[int]:
-        """Returns the cells that support an answer."""
+        """Returns the cells of the tally that support an answer."""
         if self.single:
             return frozenset((answer,))
         ticks = frozenset(answer)
         if self.both:
             return frozenset(2 * option + (option in ticks) for option in range(self.k))
+        # A blank for each tick below the limit (SPEC 2.7).
         return ticks.union(range(self.k, self.k + self.blanks - len(ticks)))
 
     def probability(self, answer: Any, report: Cells) -> Fraction:
@@ -376,7 +407,7 @@ class Supporting(_Itself):
         return self.sampled_fraction * (self.p if cell in self.own(answer) else self.q)
 
     def cells(self, answer: Any) -> Iterable[int]:
-        """Returns the cells of the tally to be counted."""
+        """Returns the cells of the tally in which reports to ``answer`` can count: all of them."""
         del answer
         return range(self.cell_count)
 
@@ -386,18 +417,19 @@ WeightsOfRow = Callable[[int], Sequence[int] | Sequence[float]]
 
 @dataclass(frozen=True)
 class Finite(_OfPosition):
-    """A matrix: a position is rounded at random, without bias, to a row of output weights.
+    """The law of reports that are one output, drawn from a row of a matrix of weights.
 
-    ``row(i)`` gives the weights of the ``outputs`` in the i-th of ``rows``. ``evenly`` says that
-    the i-th row is a window of heavier outputs starting at i, so the mean output is affine in the
-    row. ``exact`` is false where weights are floats. ``usual`` is the median magnitude of noise, in
-    steps; None where outputs are not noisy positions. Laws of one ``source`` (the mechanism) are
-    equal.
+    A position is rounded at random, without bias, to a row. ``row(i)`` gives the weights of the
+    ``outputs`` in the i-th of ``rows``. ``evenly`` says that the i-th row is a window of heavier
+    outputs starting at i, so the mean output is affine in the row. ``exact`` is false where weights
+    are floats. ``usual`` is the median magnitude of noise, in steps; None where outputs are not
+    noisy positions. Laws of one ``source`` (the mechanism) are equal.
     """
 
     domain: One
     rows: int
     outputs: int
+    # Functions do not compare; ``source`` stands for what they compute.
     row: WeightsOfRow = field(compare=False)
     source: Hashable
     evenly: bool = False
@@ -406,7 +438,7 @@ class Finite(_OfPosition):
 
     @property
     def cell_count(self) -> int:
-        """The number of cells of a tally."""
+        """The number of cells that a tally of such reports has: one for each output."""
         return self.outputs
 
     @property
@@ -416,7 +448,7 @@ class Finite(_OfPosition):
 
     @property
     def beside_rows(self) -> list[int]:
-        """The positions at a row or next to one, ascending.
+        """The positions at a row of the matrix or next to one, ascending.
 
         Between two rows probabilities are linear in the position, so extremes are among these.
         """
@@ -436,6 +468,7 @@ class Finite(_OfPosition):
         low, rest = divmod(answer * (self.rows - 1), self.k - 1)
         up = Fraction(rest, self.k - 1)
         below = self.output(low, report[0])
+        # Unbiased rounding: to the row above with the probability of the fraction ``up``.
         return below if not up else (1 - up) * below + up * self.output(low + 1, report[0])
 
     def cell_probability(self, answer: int, cell: int) -> Fraction:
@@ -443,7 +476,10 @@ class Finite(_OfPosition):
         return self.probability(answer, (cell,))
 
     def cells(self, answer: int) -> Iterable[int]:
-        """Returns the cells to be counted: all, or those near the answer where there is noise."""
+        """Returns the cells in which reports to ``answer`` are counted: all, or those near it.
+
+        Where outputs are noisy positions, those more than 64 steps away are left out.
+        """
         if self.exact:
             return range(self.outputs)
         return range(max(answer - _NEAR, 0), min(answer + _NEAR + 1, self.outputs))
@@ -454,6 +490,7 @@ class Finite(_OfPosition):
             weights = self.row(row)
             return weights, sum(weights) if self.exact else fsum(weights)
 
+        # A cache of this law alone, which goes when the law does.
         return lru_cache(maxsize=16)(weighed)
 
     @cached_property
@@ -472,11 +509,12 @@ class Finite(_OfPosition):
 
 @dataclass(frozen=True)
 class Noise(_OfPosition):
-    """A position plus whole-number noise, clamped to at most ``reach`` steps beyond the grid.
+    """The law of reports that are a position plus whole-number noise.
 
-    ``variance`` is in steps squared; ``usual`` is the median magnitude in steps. ``mass(y)`` is
-    P(noise = y), symmetric about 0, and ``tail(y)`` an upper bound of P(noise >= y). Both take
-    numbers and arrays. Laws of one ``source`` are equal.
+    A report more than ``reach`` steps beyond the grid is clamped to that. ``variance`` is in steps
+    squared; ``usual`` is the median magnitude in steps. ``mass(y)`` is P(noise = y), symmetric
+    about 0, and ``tail(y)`` an upper bound of P(noise >= y). Both take numbers and arrays. Laws of
+    one ``source`` are equal.
     """
 
     domain: One
@@ -489,7 +527,7 @@ class Noise(_OfPosition):
 
     @property
     def cell_count(self) -> None:
-        """None, since far too many numbers can be reported to count each in a cell."""
+        """None: far too many numbers can be reported to count each in a cell."""
         return None
 
     @property
@@ -499,15 +537,17 @@ class Noise(_OfPosition):
 
     @property
     def extremes(self) -> tuple[int, int]:
-        """The worst pair of answers: the two ends."""
+        """The worst pair of answers: the two ends of the grid."""
         return self.domain.extremes
 
     def probability(self, answer: int, report: Cells) -> Fraction:
         """Returns P(report | answer); ``report`` must be one that the mechanism can make."""
         away = abs(report[0] - answer)
         if report[0] in (-self.reach, self.k - 1 + self.reach):  # the whole tail beyond this end
+            # Terms beyond ``reach`` further steps are far below the factor that rounds the result
+            # up.
             chance = fsum(self.mass(away + far) for far in range(self.reach))
-        else:
+        else:  # a number that only its own noise gives
             chance = self.mass(away)
         return Fraction(chance) * ROUNDED_UP
 
@@ -516,16 +556,18 @@ class Noise(_OfPosition):
         return self.probability(answer, (cell,))
 
     def cells(self, answer: int) -> Iterable[int]:
-        """Returns the cells to be counted: those near the answer."""
+        """Returns the cells in which reports to ``answer`` are counted: those within 64 steps of
+        it."""
         return range(answer - _NEAR, answer + _NEAR + 1)
 
 
 @dataclass(frozen=True)
 class Several(_Itself):
-    """A random sample of ``s`` numbers, each by the law of its part.
+    """The law of reports on a random sample of ``s`` numbers, each by the law of its part.
 
-    The cell of a number is ``number * parts + part``. ``jointly`` says that the promise is made for
-    all numbers together, so that all parts have the same noise.
+    A part is one of the numbers of an answer. The cell of a number is ``number * parts + part``.
+    ``jointly`` says that the privacy guarantee is one for all numbers together, so that all parts
+    have the same noise.
     """
 
     parts: tuple[Finite | Noise, ...]
@@ -534,7 +576,7 @@ class Several(_Itself):
 
     @property
     def domain(self) -> Each:
-        """A position for each part."""
+        """The domain of answers: a position for each part."""
         return Each(tuple(part.k for part in self.parts))
 
     @property
@@ -544,7 +586,7 @@ class Several(_Itself):
 
     @property
     def cell_count(self) -> int | None:
-        """The number of cells of a tally; None where a part has no fixed number."""
+        """The number of cells that a tally has; None where a part has no fixed number of cells."""
         counts = [part.cell_count for part in self.parts]
         known = [count for count in counts if count is not None]
         return max(known) * len(self.parts) if len(known) == len(counts) else None
@@ -556,7 +598,7 @@ class Several(_Itself):
 
     @property
     def extremes(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The worst pair of answers, each made of the worst ones of all parts."""
+        """The worst pair of answers (x, y), put together from those of all parts."""
         pairs = [part.extremes for part in self.parts]
         return tuple(first for first, _ in pairs), tuple(second for _, second in pairs)
 
@@ -572,7 +614,7 @@ class Several(_Itself):
         return self.sampled_fraction * self.parts[index].probability(answer[index], (number,))
 
     def cells(self, answer: Sequence[int]) -> Iterable[int]:
-        """Returns the cells of the tally to be counted."""
+        """Returns the cells of the tally in which reports to ``answer`` are counted."""
         d = len(self.parts)
         return [c * d + i for i, value in enumerate(answer) for c in self.parts[i].cells(value)]
 
@@ -585,18 +627,19 @@ L_co = TypeVar("L_co", bound=Law, covariant=True)
 
 
 class HasLaw(Protocol[L_co]):
-    """A mechanism, or a law."""
+    """A mechanism or a law, for functions that need its law alone."""
 
     @property
     def law(self) -> L_co:
-        """The probabilities of its reports."""
+        """The probabilities of the mechanism's reports, given the answer."""
         ...
 
+    # Mechanisms and laws are keys of caches.
     def __hash__(self) -> int: ...
 
 
 class Randomiser(HasLaw[L_co], Protocol[L_co]):
-    """The interface of a mechanism."""
+    """The interface of a mechanism of single reports."""
 
     @property
     def loss(self) -> Loss:

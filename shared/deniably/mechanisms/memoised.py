@@ -1,5 +1,7 @@
-"""Memoisation for repeated surveys: one randomised answer is kept, and randomised again in every
-wave (SPEC 2.16)."""
+"""Memoisation for repeated surveys (SPEC 2.16).
+
+One randomised answer, the memo, is kept on the device and randomised again in every wave.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +23,14 @@ from deniably.mechanisms.ticks import SetResponse
 from deniably.mechanisms.window import Window
 
 Family = SubsetSelection | Window | Channel | SetResponse
-"""Mechanisms that a randomised answer can stand before."""
+"""Mechanisms whose reports can be made from a memo."""
 
 F = TypeVar("F", bound=Family)
 _IN_JSON = {"single_report_mechanism": "once"}
 
 
 class Memoised(Parameters, Generic[F], frozen=True, tag="memoised", rename=_IN_JSON):
-    """Randomise an answer once for all waves, then randomise the result again in each wave.
+    """A mechanism that randomises an answer once for all waves, and the result again in each wave.
 
     The memo is the randomised *answer*. ``memo``, k-ary response with the odds ``own / other``,
     draws it once and the device keeps it. Every report is made from the memo alone, so any number
@@ -53,6 +55,7 @@ class Memoised(Parameters, Generic[F], frozen=True, tag="memoised", rename=_IN_J
         if isinstance(single, SetResponse) and single.size != 1:
             raise BadMechanism(f"once.size is {single.size}; a memo is one number, so it must be 1")
         try:
+            # Made here so that its own checks refuse bad weights; it is kept for later.
             _ = self.memo
         except BadMechanism as error:
             raise BadMechanism(f"own and other make no memo: {error}") from None
@@ -70,38 +73,49 @@ class Memoised(Parameters, Generic[F], frozen=True, tag="memoised", rename=_IN_J
 
     @kept
     def memo(self) -> SubsetSelection | Window | SetResponse:
-        """The first round: its report is the memo, one number."""
+        """The mechanism of the first round. Its report is the memo, one number."""
         single = self.single_report_mechanism
         match single:
             case SubsetSelection(k=k):
                 return SubsetSelection(k, 1, self.own, self.other)
             case Window(k=k) | Channel(k=k):
+                # A window of one output: the position is rounded to a row without bias, and the row
+                # is randomised by k-ary response.
                 return Window(k, _rows(single), 1, self.own, self.other)
             case SetResponse(k=k, most=max_ticks):
                 return SetResponse(k, max_ticks, 1, self.own, self.other)
 
     @kept
     def fresh(self) -> SubsetSelection | None:
-        """The second round, in each wave; None where the report is one output, drawn by ``row``."""
+        """The mechanism of the second round, which makes a report from the memo in each wave.
+
+        None for a window and a channel: their report is one output, drawn by the weights of
+        ``row``.
+        """
         single = self.single_report_mechanism
         if isinstance(single, Window | Channel):
             return None
         least = self._least
+        # rest(c) and rest(c) + M*(x - y) of SPEC 2.16.
         largest = least + (single.own - single.other) * self.memo.total
         if isinstance(single, SetResponse):
             return SubsetSelection(single.domain, 1, largest, least)
         return SubsetSelection(single.k, single.omega, largest, least)
 
     def row(self, memo: int) -> tuple[int, ...]:
-        """Returns the weights of the outputs of a window or a channel, given the memo."""
+        """Returns the weights of all outputs of a window or a channel, given the memo."""
         single, whole = self.single_report_mechanism, self.memo.total
         if isinstance(single, Channel):
             sums = (sum(column) for column in zip(*single.weights, strict=True))
             weights = zip(single.weights[memo], sums, strict=True)
+            # With M the weights of the memo's own round: M weights[z][y] - other * (sum of column
+            # y). The mean over memos, weighed by how likely each is, is (own - other)
+            # weights[row][y] (SPEC 2.16).
             return tuple(whole * weight - self.other * column_sum for weight, column_sum in weights)
         assert isinstance(single, Window)
         last, w, step = single.m - single.w, single.w, single.own - single.other
         rest = single.other * (self.own - self.other)
+        # Outputs in many windows are likely from other memos, too, and so weigh less from this one.
         return tuple(
             rest
             - self.other * step * (min(y, last) - max(y - w, -1))
@@ -111,7 +125,7 @@ class Memoised(Parameters, Generic[F], frozen=True, tag="memoised", rename=_IN_J
 
     @property
     def loss(self) -> Loss:
-        """Privacy loss of one report."""
+        """Privacy loss of one report by itself, that of ``single_report_mechanism``."""
         return self.single_report_mechanism.loss
 
     @property
@@ -135,7 +149,7 @@ class Memoised(Parameters, Generic[F], frozen=True, tag="memoised", rename=_IN_J
         return self.single_report_mechanism.k
 
     def draw_memo(self, answer: Any, coins: Coins) -> Cells:
-        """Draws the memo of an answer, for the device. Raises BadAnswer before any draw."""
+        """Draws the memo of an answer, which a device keeps. Raises BadAnswer before any draw."""
         return self.memo.randomise(answer, coins)
 
     def report_from_memo(self, memo: Sequence[int], coins: Coins) -> Cells:
@@ -151,7 +165,8 @@ class Memoised(Parameters, Generic[F], frozen=True, tag="memoised", rename=_IN_J
         return (coins.choose(self.row(first)),)
 
     def randomise(self, answer: Any, coins: Coins) -> Cells:
-        """Draws a report from a memo that is not kept. Raises BadAnswer before any draw."""
+        """Draws a memo that is not kept, and returns a report from it. Raises BadAnswer before any
+        draw."""
         return self.report_from_memo(self.draw_memo(answer, coins), coins)
 
     def reports_over_waves(self, answer: Any, waves: int, coins: Coins) -> tuple[Cells, ...]:
@@ -179,11 +194,11 @@ class Memoised(Parameters, Generic[F], frozen=True, tag="memoised", rename=_IN_J
 
 
 def memoised(single: F, history: Fraction) -> Memoised[F]:
-    """Memoise ``single``: each report follows it exactly, all together keep the odds ``history``.
+    """Memoises ``single``: each report follows it exactly; all together keep the odds ``history``.
 
-    The odds of the history are exact where whole weights can have them, else next below.
-    Raises BadMechanism where ``history`` is not above the odds of one report, or is too small for
-    so many choices or neighbours in one report (see ``widest``).
+    The odds of the history are exact where whole weights can have them, else the largest below that
+    can. Raises BadMechanism where ``history`` is not above the odds of one report, or is too small
+    for so many choices or neighbours in one report (``widest`` has the condition).
 
     >>> mechanism = memoised(SubsetSelection(2, 1, 3, 1), Fraction(9))
     >>> mechanism.loss.odds, mechanism.history.odds
@@ -198,6 +213,7 @@ def memoised(single: F, history: Fraction) -> Memoised[F]:
     total = total_weight(single)
     if (history.numerator - history.denominator) * total <= LARGEST:
         return Memoised(single, history.numerator, history.denominator)
+    # The finest binary weights that fit: rounding ``own`` down keeps the odds at most ``history``.
     for bits in range(LARGEST.bit_length(), -1, -1):
         own, other = int(history * (1 << bits)), 1 << bits
         if (own - other) * total <= LARGEST:
@@ -215,7 +231,8 @@ def widest(odds: Fraction, history: Fraction) -> int:
 
 
 def width(single: object) -> int:
-    """Returns how many choices or neighbours a report names; 1 for a mechanism that names none."""
+    """Returns how many choices (omega) or neighbouring outputs (w) a report has; 1 for other
+    mechanisms."""
     match single:
         case SubsetSelection(omega=omega):
             return omega
@@ -226,11 +243,15 @@ def width(single: object) -> int:
 
 
 def narrowed(single: Family, history: Fraction) -> Family:
-    """Returns the mechanism with as few choices, neighbours or ticks a report as a memo allows."""
+    """Returns ``single``, with fewer choices, neighbours or ticks in a report if a memo needs it.
+
+    A memo within the odds ``history`` can support at most ``widest`` of them, and one tick.
+    """
     widest_memo = widest(single.loss.odds, history) if history > single.loss.odds else 1
     match single:
         case SubsetSelection(omega=omega):
             return replace(single, omega=min(omega, widest_memo))
+        # So many windows have an output in common, with m - w + 1 of them in all.
         case Window(m=m, w=w) if min(w, m - w) > widest_memo:
             return replace(single, m=m - w + widest_memo, w=widest_memo)
         case SetResponse():
@@ -240,12 +261,16 @@ def narrowed(single: Family, history: Fraction) -> Family:
 
 
 def reweighed(single: Family, own: int, other: int) -> Family:
-    """Returns the mechanism with these weights; a channel is returned unchanged."""
+    """Returns the mechanism with the weights ``own`` and ``other``; a channel is returned
+    unchanged."""
     return single if isinstance(single, Channel) else replace(single, own=own, other=other)
 
 
 def other_memos(single: SubsetSelection | Window | SetResponse) -> int:
-    """Returns how many other memos than the answer's own make a report most probable."""
+    """Returns how many memos at most support a report that the answer's own memo does not support.
+
+    It is the c of SPEC 2.16.
+    """
     match single:
         case SubsetSelection(omega=omega):
             return omega
@@ -261,5 +286,5 @@ def _rows(single: Window | Channel) -> int:
 
 
 def total_weight(single: Family) -> int:
-    """Returns Z, the sum of the weights for one answer."""
+    """Returns Z, the sum of the weights of all reports for one answer."""
     return sum(single.weights[0]) if isinstance(single, Channel) else single.total

@@ -25,8 +25,8 @@ from deniably.mechanisms.parameters import Parameters, kept
 from deniably.mechanisms.positions import check_position, check_positions
 
 MOST_COORDINATES = 64
-_LARGEST_PART = 1 << 31
-_MOST_NUMBERS = 1 << 24
+_LARGEST_PART = 1 << 31  # of a numerator or denominator of a scale or sigma2 (SPEC 2.10)
+_MOST_NUMBERS = 1 << 24  # different numbers that can be reported (SPEC 2.11)
 _Text = Annotated[str, msgspec.Meta(max_length=40)]
 
 
@@ -34,8 +34,10 @@ _Text = Annotated[str, msgspec.Meta(max_length=40)]
 
 
 def fall(gamma: Fraction, coins: Coins) -> bool:
-    """True with probability exactly ``e**-gamma``, for gamma >= 0 with a denominator <= 2**53."""
+    """Returns True with probability exactly ``e**-gamma``, for gamma >= 0 with a denominator <=
+    2**53."""
     whole, rest = divmod(gamma.numerator, gamma.denominator)
+    # e**-gamma = (1/e)**whole * e**-(rest/denominator), as independent coins that must all fall.
     for _ in range(whole):
         if not coins.chance(1, 1):
             return False
@@ -46,6 +48,8 @@ def discrete_laplace(scale: Fraction, coins: Coins) -> int:
     """Returns a whole number y with probability proportional to ``e**(-|y| / scale)``."""
     t, s = scale.numerator, scale.denominator
     while True:
+        # Algorithm 2: u + t v is geometric with the decay e**(-1/t), and dividing by s makes the
+        # scale t/s.
         u = coins.below(t)
         if not coins.chance(u, t):
             continue
@@ -54,6 +58,8 @@ def discrete_laplace(scale: Fraction, coins: Coins) -> int:
             v += 1
         magnitude = (u + t * v) // s
         negative = coins.below(2)
+        # A zero comes with either sign; only the positive one counts, or zero would be twice as
+        # likely.
         if magnitude or not negative:
             return -magnitude if negative else magnitude
 
@@ -64,6 +70,7 @@ def discrete_gaussian(variance: Fraction, coins: Coins) -> int:
     t = isqrt(p // q) + 1
     while True:
         y = discrete_laplace(Fraction(t), coins)
+        # Algorithm 3: rejection from Laplace noise of about the same width.
         gamma = Fraction((abs(y) * q * t - p) ** 2, 2 * p * q * t * t)
         if fall(gamma, coins):
             return y
@@ -73,7 +80,7 @@ def discrete_gaussian(variance: Fraction, coins: Coins) -> int:
 
 
 class Laplace(Parameters, frozen=True, tag="laplace"):
-    """Report the position plus discrete Laplace noise of this ``scale``, in steps of the grid.
+    """A mechanism that reports the position plus discrete Laplace noise, in steps of the grid.
 
     The answer is one of ``k`` positions. Two answers are at most ``k - 1`` steps apart, so epsilon
     is exactly ``(k - 1) / scale``. Source: Dwork et al. 2006 (TCC); on a grid, Ghosh, Roughgarden
@@ -91,12 +98,12 @@ class Laplace(Parameters, frozen=True, tag="laplace"):
 
     @property
     def loss(self) -> Loss:
-        """e**((k - 1) / scale)."""
+        """Privacy loss of one report: the likelihood ratio is at most e**((k - 1) / scale)."""
         return Loss(exponent=(self.k - 1) / ratio(self.scale, "scale"))
 
     @property
     def reach(self) -> int:
-        """How many steps beyond the grid a report may lie.
+        """The largest distance of a report from the grid, in steps.
 
         Honest noise passes this less than once in 10**17 reports. Without a limit one fake report
         could move a mean anywhere.
@@ -110,7 +117,7 @@ class Laplace(Parameters, frozen=True, tag="laplace"):
 
     @kept
     def law(self) -> Noise:
-        """Symmetric discrete Laplace noise."""
+        """The law of a report: the position plus symmetric discrete Laplace noise."""
         scale = float(ratio(self.scale, "scale"))
         decay = exp(-1 / scale)
         variance = 2 * decay / (1 - decay) ** 2
@@ -138,8 +145,9 @@ class Laplace(Parameters, frozen=True, tag="laplace"):
 
 
 class BoundedLaplace(Parameters, frozen=True, tag="bounded_laplace"):
-    """Discrete Laplace noise that stays on the grid: ``beyond`` it, ``clamp`` or ``resample``.
+    """A mechanism of discrete Laplace noise that keeps reports on the grid, as ``beyond`` says.
 
+    ``clamp`` moves a report beyond the grid to its nearer end, ``resample`` draws it again.
     Clamping is post-processing. Resampling is from Holohan et al. 2020 (J. Privacy and
     Confidentiality 10:1). In the local model it keeps ``(k - 1) / scale`` exact, because the two
     ends of the grid have the same normaliser. On few choices it is the exponential mechanism
@@ -157,7 +165,7 @@ class BoundedLaplace(Parameters, frozen=True, tag="bounded_laplace"):
 
     @property
     def loss(self) -> Loss:
-        """e**((k - 1) / scale)."""
+        """Privacy loss of one report: the likelihood ratio is at most e**((k - 1) / scale)."""
         return Loss(exponent=(self.k - 1) / ratio(self.scale, "scale"))
 
     @property
@@ -168,7 +176,7 @@ class BoundedLaplace(Parameters, frozen=True, tag="bounded_laplace"):
 
     @kept
     def law(self) -> Finite:
-        """A row for each position, in floating point."""
+        """The law of a report: a matrix with a row for each position, in floating point."""
         usual = log(2) * float(ratio(self.scale, "scale"))
         return Finite(One(self.k), self.k, self.k, self._row, self, exact=False, usual=usual)
 
@@ -195,12 +203,13 @@ class BoundedLaplace(Parameters, frozen=True, tag="bounded_laplace"):
 
 
 class Gaussian(Parameters, frozen=True, tag="gaussian"):
-    """Report ``d`` positions, each plus discrete Gaussian noise of variance ``sigma2`` (steps**2).
+    """A mechanism that reports ``d`` positions, each plus discrete Gaussian noise.
 
-    Each answer is one of ``k`` positions. The promise holds except with probability ``delta``,
-    so it is weaker than that of all other mechanisms. A certified bound verifies that ``sigma2``
-    keeps (``epsilon``, ``delta``): Canonne, Kamath and Steinke 2020, theorem 7, the exact form of
-    the analytic Gaussian mechanism (Balle and Wang 2018). Raises BadMechanism where it does not.
+    The noise has the variance ``sigma2``, in squared steps of the grid. Each answer is one of ``k``
+    positions. The promise holds except with probability ``delta``, so it is weaker than that of all
+    other mechanisms. A certified bound verifies that ``sigma2`` keeps (``epsilon``, ``delta``):
+    Canonne, Kamath and Steinke 2020, theorem 7, the exact form of the analytic Gaussian mechanism
+    (Balle and Wang 2018). Raises BadMechanism where it does not.
     """
 
     k: int
@@ -233,17 +242,21 @@ class Gaussian(Parameters, frozen=True, tag="gaussian"):
 
     @property
     def loss(self) -> Loss:
-        """e**epsilon, except with probability delta."""
+        """Privacy loss of one report: the likelihood ratio is at most e**epsilon, except with
+        probability delta."""
         return Loss(exponent=decimal(self.epsilon, "epsilon"), delta=decimal(self.delta, "delta"))
 
     @property
     def reach(self) -> int:
-        """How many steps beyond the grid a report may lie (see ``Laplace``): at least 12 sigma."""
+        """The largest distance of a report from the grid, in steps: a little more than 12 sigma.
+
+        Honest noise practically never goes as far; a fake report cannot go further.
+        """
         return 12 * (isqrt(floor(ratio(self.sigma2, "sigma2"))) + 1)
 
     @property
     def one(self) -> Noise:
-        """The law of each position."""
+        """The law of each position of a report."""
         # The exact variance is at most sigma2 (Canonne, Kamath and Steinke 2020, corollary 9), and
         # from sigma = 1 on less than 1e-7 of it smaller.
         variance = float(ratio(self.sigma2, "sigma2"))
@@ -258,7 +271,7 @@ class Gaussian(Parameters, frozen=True, tag="gaussian"):
 
     @kept
     def law(self) -> Noise | Several:
-        """The law of one position where d is 1, else of all of them in one report."""
+        """The law of a report: of its one position where d is 1, else of all its positions."""
         return self.one if self.d == 1 else Several((self.one,) * self.d, self.d, jointly=True)
 
     def _mass(self, noise: Any) -> Any:
@@ -269,9 +282,9 @@ class Gaussian(Parameters, frozen=True, tag="gaussian"):
         return e ** (-(noise * noise) / (2 * float(ratio(self.sigma2, "sigma2"))))
 
     def randomise(self, answer: int | Sequence[int], coins: Coins) -> Cells:
-        """Draws a report of d positions (one integer where d is 1): ``number * d + coordinate``.
+        """Draws a report of d integers ``number * d + coordinate`` for an answer of d positions.
 
-        Raises BadAnswer before any draw.
+        The answer is one integer where d is 1. Raises BadAnswer before any draw.
         """
         positions = [answer] if isinstance(answer, int) else list(answer)
         if len(positions) != self.d:
@@ -311,12 +324,13 @@ def _bounded_row(k: int, scale: float, beyond: str, position: int) -> tuple[floa
 @lru_cache(maxsize=64)
 def _gaussian_total(variance: float) -> float:
     """The sum of e**(-y**2 / (2 variance)); terms beyond 12 deviations are below 1e-30 of it."""
+    # Enough terms for the sum to be exact in floats.
     reach = int(12 * sqrt(variance)) + 12
     return fsum(exp(-(y**2) / (2 * variance)) for y in range(-reach, reach + 1))
 
 
 def within_reach(noisy: int, mechanism: Laplace | Gaussian) -> int:
-    """Returns ``noisy``, clamped to the numbers that the mechanism may report."""
+    """Returns ``noisy``, clamped to the numbers that the mechanism may report (see ``reach``)."""
     return min(max(noisy, -mechanism.reach), mechanism.k - 1 + mechanism.reach)
 
 
@@ -334,9 +348,9 @@ def _keeps(variance: Fraction, shift: int, d: int, epsilon: Fraction, delta: Fra
 
 @lru_cache(maxsize=256)
 def ratio(text: str, name: str) -> Fraction:
-    """Returns a positive fraction as published: n or n/d in lowest terms, each at most 2**31.
+    """Returns the value of a positive fraction: n or n/d in lowest terms, each at most 2**31.
 
-    Raises BadMechanism for any other spelling.
+    Raises BadMechanism for any other text, with ``name`` in its message.
     """
     if not re.fullmatch(r"[1-9][0-9]{0,9}(/[1-9][0-9]{0,9})?", text, re.ASCII):
         raise BadMechanism(f"{name} is {text!r}; write an integer or a fraction, such as 41/2")
@@ -347,7 +361,10 @@ def ratio(text: str, name: str) -> Fraction:
 
 
 def decimal(text: str, name: str) -> Fraction:
-    """Returns a non-negative decimal in its one spelling (SPEC 2.2). Raises BadMechanism."""
+    """Returns the value of a decimal that is not negative and has no superfluous zeros (SPEC 2.2).
+
+    Raises BadMechanism for any other text, with ``name`` in its message.
+    """
     if len(text) > 40 or not re.fullmatch(r"(0|[1-9][0-9]*)(\.[0-9]*[1-9])?", text, re.ASCII):
         raise BadMechanism(f"{name} is {text!r}; write a plain decimal number, such as 1.5")
     return Fraction(text)

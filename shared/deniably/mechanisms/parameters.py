@@ -14,6 +14,7 @@ else:
 __all__ = ["Parameters", "kept"]
 
 
+# dict=True: a struct without a ``__dict__`` has no room for what ``cached_property`` keeps.
 class Parameters(
     msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True, tag_field="name"
 ):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from deniably.core.coins import Coins
 from deniably.core.errors import BadAnswer, BadMechanism
 
-MOST_POSITIONS = (1 << 20) + 1
+MOST_POSITIONS = (1 << 20) + 1  # a range has at most 2**20 steps (SPEC 4.1)
 
 
 def check_positions(k: int) -> None:
@@ -21,10 +21,11 @@ def check_position(answer: int, k: int) -> None:
 
 
 def knot(answer: int, k: int, knots: int, coins: Coins) -> int:
-    """Round ``answer`` (of ``k`` positions) at random to one of ``knots`` places, without bias.
+    """Rounds ``answer`` (of ``k`` positions) at random to one of ``knots`` places, and returns it.
 
-    The mean of the result is ``answer * (knots - 1) / (k - 1)`` exactly. One draw is always made,
-    even where there is nothing to round.
+    The mean of the result is ``answer * (knots - 1) / (k - 1)`` exactly: rounding has no bias. One
+    draw is always made, even where there is nothing to round.
     """
     low, rest = divmod(answer * (knots - 1), k - 1)
+    # Up with probability rest / (k - 1), the fraction by which the answer is above ``low``.
     return low + 1 - coins.choose((rest, k - 1 - rest))

@@ -20,7 +20,9 @@ MOST_CHOICES = 1024
 
 
 class SubsetSelection(Parameters, frozen=True, tag="subset_selection"):
-    """Report ``omega`` of ``k`` choices; sets with the answer weigh ``own``, others ``other``.
+    """A mechanism that reports ``omega`` of ``k`` choices, likelier a set with the answer.
+
+    A set with the answer has the weight ``own``, any other set the weight ``other``.
 
     >>> warner = SubsetSelection(k=2, omega=1, own=3, other=1)
     >>> warner.p, warner.loss.odds
@@ -65,12 +67,12 @@ class SubsetSelection(Parameters, frozen=True, tag="subset_selection"):
 
     @property
     def p(self) -> Fraction:
-        """P(the report supports the true choice)."""
+        """P(the report has the true choice)."""
         return Fraction(self.omega * self.own, self.total)
 
     @property
     def q(self) -> Fraction:
-        """P(the report supports a given choice other than the true one)."""
+        """P(the report has a given choice other than the true one)."""
         k, omega = self.k, self.omega
         weight = omega * ((omega - 1) * self.own + (k - omega) * self.other)
         return Fraction(weight, (k - 1) * self.total)
@@ -82,7 +84,7 @@ class SubsetSelection(Parameters, frozen=True, tag="subset_selection"):
 
     @kept
     def law(self) -> Supporting:
-        """A report supports its omega choices."""
+        """The law of a report, which supports the omega choices that it has."""
         joint = TwoLevel(self.k, self.omega, self.own, self.other)
         return Supporting(One(self.k), self.p, self.q, joint, self.omega)
 
@@ -96,6 +98,8 @@ class SubsetSelection(Parameters, frozen=True, tag="subset_selection"):
             raise BadAnswer(f"an answer is the index of a choice, from 0 to {self.k - 1}")
         k, omega = self.k, self.omega
         kept = coins.choose((omega * self.own, (k - omega) * self.other)) == 0
+        # Floyd's algorithm below with one draw, written out for speed. The draw is made even if the
+        # answer is kept.
         if omega == 1:
             other = coins.below(k - 1)
             return ((other + (other >= answer), answer)[kept],)
@@ -107,6 +111,7 @@ class SubsetSelection(Parameters, frozen=True, tag="subset_selection"):
         chosen: set[int] = set()
         for j, t in draws:
             chosen.add(t if t not in chosen else j - 1)
+        # The other choices are numbered without the answer; from it on the numbers move up by one.
         report = [i + (i >= answer) for i in chosen]
         if kept:
             report.append(answer)
@@ -130,10 +135,10 @@ def subset_selection(k: int, own: int, other: int) -> SubsetSelection:
 
 
 def two_coin_odds(truth: Fraction, k: int) -> Fraction:
-    """Odds of the two-coin design: the truth with probability ``truth``, else a fair pick of k.
+    """Returns the odds of the two-coin design, which reports the truth or a fair pick of k choices.
 
-    With h for ``truth``, P(x|x) = h + (1-h)/k and P(y|x) = (1-h)/k: the odds are 1 + k h / (1-h).
-    Raises BadMechanism unless 0 < truth < 1.
+    The truth is reported with probability ``truth``. With h for ``truth``, P(x|x) = h + (1-h)/k and
+    P(y|x) = (1-h)/k: the odds are 1 + k h / (1-h). Raises BadMechanism unless 0 < truth < 1.
 
     >>> two_coin_odds(Fraction(1, 2), k=2)
     Fraction(3, 1)
@@ -151,6 +156,7 @@ def best_omega(k: int, odds: Fraction) -> int:
     """
     floor = int(k / (odds + 1))
     candidates = {min(max(omega, 1), k - 1) for omega in (floor, floor + 1)}
+    # Sorted, so that of two that are equally good the smaller one is taken (SPEC 2.3).
     return min(sorted(candidates), key=lambda omega: _noise(k, omega, odds))
 
 

@@ -17,7 +17,7 @@ MOST_OPTIONS = 1024
 
 
 class SetResponse(Parameters, frozen=True, tag="set_response"):
-    """Report ``size`` of ``k`` options and ``most`` blanks; sets that meet the ticks weigh more.
+    """A mechanism for ticks that reports ``size`` of ``k`` options and ``most`` blanks.
 
     An answer has at most ``most`` ticks. Blanks, the numbers from ``k`` on, pad it to exactly
     ``most``; otherwise the sum of the weights would reveal the number of ticks. Sets that share an
@@ -45,7 +45,7 @@ class SetResponse(Parameters, frozen=True, tag="set_response"):
 
     @property
     def domain(self) -> int:
-        """Options and blanks together."""
+        """The number of options and blanks together."""
         return self.k + self.most
 
     @property
@@ -55,17 +55,19 @@ class SetResponse(Parameters, frozen=True, tag="set_response"):
 
     @property
     def loss(self) -> Loss:
-        """own / other."""
+        """Privacy loss of one report: the odds are own / other."""
         return Loss(Fraction(self.own, self.other))
 
     @property
     def p(self) -> Fraction:
-        """P(the report supports a ticked option)."""
+        """P(the report has a ticked option)."""
         return Fraction(self.own * comb(self.domain - 1, self.size - 1), self.total)
 
     @property
     def q(self) -> Fraction:
-        """P(the report supports an option that is not ticked)."""
+        """P(the report has an option that is not ticked)."""
+        # Sets with this option and another element of the answer weigh ``own``, without one
+        # ``other``.
         alone = comb(self.k - 1, self.size - 1)  # with this option and without any padded tick
         together = comb(self.domain - 1, self.size - 1) - alone
         return Fraction(self.own * together + self.other * alone, self.total)
@@ -77,7 +79,10 @@ class SetResponse(Parameters, frozen=True, tag="set_response"):
 
     @kept
     def law(self) -> Supporting:
-        """A report supports its options; blanks stand for the ticks that an answer lacks."""
+        """The law of a report, which supports the options that it has.
+
+        Blanks stand for the ticks that an answer lacks.
+        """
         joint = TwoLevel(self.domain, self.size, self.own, self.other, self.most)
         ticks = Ticks(self.k, self.most)
         return Supporting(ticks, self.p, self.q, joint, self.size, blanks=self.most)
@@ -86,6 +91,7 @@ class SetResponse(Parameters, frozen=True, tag="set_response"):
         """The total weight of the reports with 0, 1, 2, ... of the padded ticks."""
         most, size = self.most, self.size
         return [
+            # SPEC 2.7, step 2: of the ``most`` padded ticks and of the k other elements.
             comb(most, shared) * comb(self.k, size - shared) * (self.own if shared else self.other)
             for shared in range(min(most, size) + 1)
         ]
@@ -100,6 +106,7 @@ class SetResponse(Parameters, frozen=True, tag="set_response"):
         rest = [option for option in range(self.domain) if option not in set(padded)]
         weights = self._weights()
         shared = coins.choose(weights)
+        # As many are picked whatever ``shared`` is; the first are a uniform sample of that size.
         inside = coins.pick(self.most, len(weights) - 1)[:shared]
         outside = coins.pick(self.k, self.size)[: self.size - shared]
         return tuple(sorted([padded[i] for i in inside] + [rest[i] for i in outside]))
@@ -110,7 +117,7 @@ class SetResponse(Parameters, frozen=True, tag="set_response"):
 
 
 class SampledTicks(Parameters, frozen=True, tag="sampled_ticks"):
-    """Report ``s`` of ``k`` options, picked at random, each with its tick randomised.
+    """A mechanism that reports ``s`` of ``k`` options, picked at random, with randomised ticks.
 
     The sampled options do not depend on the answer. Each gets a Warner 1965 response with the
     weights ``own`` and ``other``. Any number of ticks is allowed. Raises BadMechanism where the
@@ -134,7 +141,8 @@ class SampledTicks(Parameters, frozen=True, tag="sampled_ticks"):
 
     @property
     def loss(self) -> Loss:
-        """(own / other)**s: two answers can differ in all s ticks."""
+        """Privacy loss of one report: the odds are (own / other)**s, as two answers can differ in s
+        ticks."""
         return Loss(Fraction(self.own, self.other) ** self.s)
 
     @property
@@ -154,7 +162,8 @@ class SampledTicks(Parameters, frozen=True, tag="sampled_ticks"):
 
     @kept
     def law(self) -> Supporting:
-        """The law: for each sampled option, a report names one of its two cells."""
+        """The law of a report, which has one of two cells, ticked or not, for each sampled
+        option."""
         joint = CoinForSome(self.p, self.q, comb(self.k, self.s))
         sampled_fraction = Fraction(self.s, self.k)
         return Supporting(Ticks(self.k), self.p, self.q, joint, self.s, sampled_fraction, both=True)
@@ -167,6 +176,7 @@ class SampledTicks(Parameters, frozen=True, tag="sampled_ticks"):
         _check_answer(answer, self.k, self.k)
         ticked = set(answer)
         return tuple(
+            # ``choose`` gives 1, a flip, with probability other / (own + other).
             2 * option + ((option in ticked) ^ coins.choose((self.own, self.other)))
             for option in sorted(coins.pick(self.k, self.s))
         )
@@ -179,7 +189,9 @@ class SampledTicks(Parameters, frozen=True, tag="sampled_ticks"):
 
 
 class Unary(Parameters, frozen=True, tag="unary"):
-    """Report each option with probability ``own / total`` if it is ticked, else ``other / total``.
+    """A mechanism that reports each option independently, more often if it is ticked.
+
+    A ticked option is reported with probability ``own / total``, another with ``other / total``.
 
     Optimised unary encoding (OUE; Wang et al. 2017, USENIX Security, 4.3) has own / total = 1/2.
     Symmetric unary encoding (SUE; basic RAPPOR, Erlingsson et al. 2014) has own + other = total.
@@ -203,7 +215,11 @@ class Unary(Parameters, frozen=True, tag="unary"):
 
     @property
     def loss(self) -> Loss:
-        """The loss of the worst pair of answers, which have as few ticks in common as possible."""
+        """Privacy loss of one report, for the two answers with as few ticks in common as
+        possible."""
+        # The most that an option ticked in x alone adds to P(report | x) / P(report | y), by being
+        # reported; one ticked in y alone adds the second, by not being reported. Both x and y have
+        # up to ``most``.
         ticked = Fraction(self.own, self.other)
         unticked = Fraction(self.total - self.other, self.total - self.own)
         # With exactly one tick each, as single choice has, one option differs each way.
@@ -214,12 +230,12 @@ class Unary(Parameters, frozen=True, tag="unary"):
 
     @property
     def p(self) -> Fraction:
-        """P(the report supports a ticked option)."""
+        """P(the report has a ticked option)."""
         return Fraction(self.own, self.total)
 
     @property
     def q(self) -> Fraction:
-        """P(the report supports an option that is not ticked)."""
+        """P(the report has an option that is not ticked)."""
         return Fraction(self.other, self.total)
 
     @property
@@ -229,7 +245,7 @@ class Unary(Parameters, frozen=True, tag="unary"):
 
     @kept
     def law(self) -> Supporting:
-        """A report supports any number of options: those that it names."""
+        """The law of a report, which supports the options that it has, any number of them."""
         joint = CoinEach(self.p, self.q, self.k)
         return Supporting(Ticks(self.k, self.most), self.p, self.q, joint)
 

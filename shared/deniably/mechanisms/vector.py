@@ -21,12 +21,13 @@ MOST_PARTS = 64
 
 
 class Vector(Parameters, frozen=True, tag="vector"):
-    """Report ``s`` of the numbers, picked at random, each by the mechanism of its part.
+    """A mechanism that reports ``s`` of several numbers, picked at random, each by a mechanism.
 
-    The sample does not depend on the answer. The privacy loss is the sum over the ``s`` worst
-    parts. With all numbers and discrete Laplace noise this is the L1 mechanism of Dwork et al.
-    2006; with s = 1 it is coordinate sampling (Duchi, Jordan and Wainwright 2018). Raises
-    BadMechanism where the integers break SPEC 2.14.
+    A part is one of the numbers of an answer, and its mechanism. The sample does not depend on the
+    answer. The privacy loss is the sum over the ``s`` worst parts. With all numbers and discrete
+    Laplace noise this is the L1 mechanism of Dwork et al. 2006; with s = 1 it is coordinate
+    sampling (Duchi, Jordan and Wainwright 2018). Raises BadMechanism where the integers break SPEC
+    2.14.
     """
 
     s: int
@@ -40,7 +41,8 @@ class Vector(Parameters, frozen=True, tag="vector"):
 
     @property
     def loss(self) -> Loss:
-        """The sum of the s largest losses of the parts."""
+        """Privacy loss of one report: a bound for the ``s`` parts with the largest losses,
+        summed."""
         return largest([part.loss for part in self.parts], self.s)
 
     @property
@@ -50,13 +52,14 @@ class Vector(Parameters, frozen=True, tag="vector"):
 
     @kept
     def law(self) -> Several:
-        """The laws of the parts. A report has ``s`` of them."""
+        """The law of a report, which has ``s`` numbers, each by the law of its part."""
         return Several(tuple(part.law for part in self.parts), self.s)
 
     def randomise(self, answer: Sequence[int], coins: Coins) -> Cells:
-        """Draws a report of one position a part: ``number * parts + part``, in the parts' order.
+        """Draws a report for an answer of one position per part.
 
-        Raises BadAnswer before any draw.
+        It has an integer ``number * parts + part`` for each part that is picked, in the order of
+        the parts. Raises BadAnswer before any draw.
         """
         d = len(self.parts)
         if len(answer) != d:
@@ -74,6 +77,7 @@ class Vector(Parameters, frozen=True, tag="vector"):
         d = len(self.parts)
         if len(report) != self.s:
             raise BadReport(f"a report has {self.s} of the {d} numbers", path)
+        # A number may be negative; the remainder in Python is the part all the same.
         if any(a % d >= b % d for a, b in pairwise(report)):
             raise BadReport("the parts of a report must be distinct and in order", path)
         for cell in report:

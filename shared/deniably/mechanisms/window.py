@@ -13,11 +13,11 @@ from deniably.mechanisms.law import Finite, One
 from deniably.mechanisms.parameters import Parameters, kept
 from deniably.mechanisms.positions import check_position, check_positions, knot
 
-MOST_OUTPUTS = 4096
+MOST_OUTPUTS = 4096  # SPEC 2.5
 
 
 class Window(Parameters, frozen=True, tag="window"):
-    """Report one of ``m`` outputs; the ``w`` in a window around the answer weigh more.
+    """A mechanism that reports one of ``m`` outputs, likelier in a window around the answer.
 
     The answer is one of ``k`` positions. It is rounded at random, without bias, to one of the
     ``m - w + 1`` places where a window of ``w`` neighbours can start. Outputs inside the window
@@ -66,7 +66,7 @@ class Window(Parameters, frozen=True, tag="window"):
 
     @kept
     def law(self) -> Finite:
-        """A matrix with a row for each place where the window can start."""
+        """The law of a report: a matrix with a row for each place where the window can start."""
         return Finite(One(self.k), self.m - self.w + 1, self.m, self._row, self, evenly=True)
 
     def _row(self, start: int) -> list[int]:

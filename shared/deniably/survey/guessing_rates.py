@@ -1,7 +1,8 @@
-"""The guessing rates of a survey: of 100, how often somebody who sees everything guesses right.
+"""The guessing rates of a survey: how often, of 100 times, a guess from all that is sent is right.
 
 50 is knowing nothing, 100 an ordinary survey. The rates hold for every guesser, whatever else he
-knows, who is torn between two answers, or between two stories that differ in every answer.
+knows, who is torn between two answers to one question, or between two sets of answers that differ
+in every question.
 """
 
 from __future__ import annotations
@@ -36,13 +37,13 @@ OFTEN = Fraction(9, 10)
 
 @dataclass(frozen=True)
 class Guessing:
-    """How often a guess is right, as fractions from 1/2 to 1.
+    """The guessing rates of a survey, as fractions from 1/2 to 1: how often a guess is right.
 
-    ``one`` has the rate of each question. ``together`` is that of two stories which differ in all
-    answers, and ``waves`` the same over all waves of a panel, None without waves. ``worst`` is how
-    sure the luckiest guesser is: L / (L + 1) of the largest likelihood ratio L over everything.
-    ``luck`` is how often a guesser is that lucky, or an upper bound of it.
-    ``exact`` is false where ``together`` or ``waves`` is an upper bound.
+    ``one`` has the rate of each question. ``together`` is that between two sets of answers which
+    differ in every question, and ``waves`` the same over all waves of a panel, None without waves.
+    ``worst`` is how sure the luckiest guesser is: L / (L + 1) of the largest likelihood ratio L
+    over everything. ``luck`` is the probability, or an upper bound of it, that a guesser is that
+    lucky. ``exact`` is false where ``together`` or ``waves`` is an upper bound.
     """
 
     one: tuple[Fraction, ...]
@@ -54,34 +55,37 @@ class Guessing:
 
     @property
     def everything(self) -> Fraction:
-        """The rate of all that one person ever sends to this survey, or to its panel."""
+        """The rate of a guess from all that one person ever sends to this survey, or to its
+        panel."""
         return max(self.together, self.waves or self.together)
 
     @property
     def often(self) -> bool:
-        """Whether somebody who sees everything that is sent can often guess the answers."""
+        """Whether a guess from all that one person sends is right more than 9 times of 10."""
         return self.everything > OFTEN
 
     @property
     def lowest(self) -> Fraction:
-        """The rate of the question that gives away least."""
+        """The rate of the question that is hardest to guess."""
         return min(self.one)
 
     @property
     def highest(self) -> Fraction:
-        """The rate of the question that gives away most."""
+        """The rate of the question that is easiest to guess."""
         return max(self.one)
 
 
 def guessing(survey: Survey) -> Guessing:
     """Returns the guessing rates of a survey, computed from its mechanisms.
 
-    Where only some questions are asked, those count that give away most. Answers from memos give
-    away, over all waves, at most the memo itself.
+    Where only some questions are asked, those that give away most are taken. Reports from memos
+    give away, over all waves, at most the memo itself.
     """
     mechanisms = tuple(question.mechanism for question in survey.questions)
+    # Without waves, what is sent once is all that is ever sent.
     all_waves, ever = None, _luck(mechanisms, survey.asked, 1)
     if isinstance(survey.waves, Waves):
+        # All reports of all waves come from the memo: who knew the memo could guess no worse.
         memos = tuple(each.memo if isinstance(each, Memoised) else each for each in mechanisms)
         ever = _luck(memos, survey.asked, survey.count or 1)
         all_waves = _together(memos, survey.asked, survey.count or 1)
@@ -128,5 +132,6 @@ def _pairs(mechanisms: tuple[Any, ...], count: int, times: int) -> dict[Likeliho
     each: list[Counter[LikelihoodPair]] = [pairs_of(part) for part in mechanisms]
     if count < len(each):
         each = [worst_sample(each, [bounded_odds(part.loss) for part in mechanisms], count)]
+    # Questions are randomised independently, so that their pairs are put side by side.
     pairs = sum(each, Counter[LikelihoodPair]())
     return {pair: number * times for pair, number in pairs.items()}

@@ -1,16 +1,16 @@
-"""Odds for people: of an epsilon, as text, and as the surest guess that they allow."""
+"""Odds for people: as text, of an epsilon, and as the probability of the surest guess."""
 
 from __future__ import annotations
 
 import math
 from fractions import Fraction
 
-_LARGEST_DENOMINATOR = 100
-_DIGITS = 12
+_LARGEST_DENOMINATOR = 100  # up to which a fraction is readable as it is
+_DIGITS = 12  # fewer than a double has, so that e**log(3) is 3
 
 
 def odds_text(odds: Fraction) -> str:
-    """Odds as text: exact where that is readable, else rounded up, so never too small.
+    """Returns odds as text: exact with a denominator up to 100, else rounded up to hundredths.
 
     >>> odds_text(Fraction(13, 7)), odds_text(Fraction("2.718281828"))
     ('13/7', '2.72')
@@ -22,7 +22,7 @@ def odds_text(odds: Fraction) -> str:
 
 
 def odds_at(epsilon: float) -> Fraction:
-    """e**epsilon to twelve digits, for display only: the ln of 3 has odds of exactly 3.
+    """Returns e**epsilon to twelve digits, for display only: the ln of 3 has odds of exactly 3.
 
     >>> odds_at(math.log(3))
     Fraction(3, 1)
@@ -31,7 +31,7 @@ def odds_at(epsilon: float) -> Fraction:
 
 
 def surest(odds: Fraction) -> Fraction:
-    """How sure a guess between two equally likely answers can be: L / (L + 1).
+    """Returns how sure a guess between two equally likely answers can be at odds L: L / (L + 1).
 
     >>> surest(Fraction(3))
     Fraction(3, 4)

@@ -25,6 +25,7 @@ FEW_CHOICES = msgspec.Meta(min_length=2, max_length=512)
 SEVERAL = msgspec.Meta(min_length=2, max_length=64)
 """Lengths of lists: of choices, of the choices of a part, of the numbers of a vector."""
 
+# SPEC 4. Patterns are anchored by hand, as msgspec searches for them.
 # Not $, which also matches before a final line break.
 SURVEY_NAME = r"^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?\Z"
 FIELD_NAME = r"^[A-Za-z_][A-Za-z0-9_.-]{0,63}\Z"
@@ -46,7 +47,7 @@ Outline = Annotated[str, msgspec.Meta(pattern=OUTLINE, max_length=LONGEST_OUTLIN
 
 
 class Value(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A frozen part of a definition; unknown keys are refused."""
+    """The base of the frozen values in a definition, in which unknown keys are refused."""
 
 
 class Claim(Value, frozen=True):
@@ -90,9 +91,13 @@ class Claim(Value, frozen=True):
         return msgspec.json.encode(self).decode()
 
     def covers(self, loss: Loss | Fraction) -> bool:
-        """Returns whether a mechanism with this loss, or these odds, keeps the promise, exactly."""
+        """Returns whether a mechanism of this loss keeps the claim, decided exactly.
+
+        A Fraction stands for the odds of a loss without an exponent and a delta.
+        """
         if isinstance(loss, Fraction):
             loss = Loss(loss)
+        # SPEC 2.2: a claim has a delta if and only if the loss has one.
         if bool(loss.delta) != isinstance(self.delta, str):
             return False
         if isinstance(self.delta, str) and loss.delta > decimal_fraction(self.delta):
@@ -106,9 +111,10 @@ class Claim(Value, frozen=True):
         )
 
     def covers_history(self, loss: Loss | None) -> bool:
-        """Returns whether all reports of a panel together keep the promise; decided exactly.
+        """Returns whether all reports of a panel together keep the claim's ``history``, exactly.
 
-        ``loss`` is None where the mechanism keeps no memo; then there may be no promise.
+        ``loss`` is that of the memo, None where the mechanism keeps none; then there may be no
+        history.
         """
         if not isinstance(self.history, Claim) or loss is None:
             return self.history is msgspec.UNSET and loss is None
@@ -156,7 +162,7 @@ class Range(Value, frozen=True):
 
     @property
     def positions(self) -> int:
-        """The number of numbers on the grid."""
+        """The number of positions on the grid, both ends included."""
         return _positions(self.minimum, self.maximum, self.step)
 
     def value(self, position: Fraction | int) -> Fraction:
@@ -169,6 +175,7 @@ class Range(Value, frozen=True):
         Raises BadAnswer where it is not a number.
         """
         steps = (_given(answer) - number(self.minimum)) / number(self.step)
+        # SPEC 4.1, in fractions: halves go up. Python's ``round`` would take the even neighbour.
         nearest = (steps + Fraction(1, 2)).__floor__()
         return min(max(nearest, 0), self.positions - 1)
 
@@ -191,6 +198,7 @@ class Range(Value, frozen=True):
 
         Raises BadAnswer where it is not a number.
         """
+        # The cell of position i is floor(i * cells / positions) (SPEC 4.1).
         return self.position(answer) * cells // self.positions
 
     def first(self, cell: int, cells: int) -> str:
@@ -199,7 +207,7 @@ class Range(Value, frozen=True):
 
 
 class NumberPart(Value, frozen=True):
-    """One of the numbers of a vector or a point."""
+    """One of the numbers of a vector or a point question."""
 
     name: FieldName
     label: Label
@@ -207,7 +215,7 @@ class NumberPart(Value, frozen=True):
 
 
 class ChoicePart(Value, frozen=True):
-    """One of the small questions of a product."""
+    """One of the questions of a product, which are answered in one joint report."""
 
     name: FieldName
     label: Label
@@ -218,7 +226,8 @@ class ChoicePart(Value, frozen=True):
 
 
 class ShowIf(Value, frozen=True):
-    """Show a question only to those who gave one of these answers to an earlier one."""
+    """The condition that a question is shown only after one of these answers to an earlier
+    question."""
 
     question: FieldName
     # Authors write "is", which Python does not allow as a name.
@@ -226,15 +235,17 @@ class ShowIf(Value, frozen=True):
 
 
 def unique(names: Iterable[str], noun: str) -> None:
-    """Raise ValueError where a name is given twice."""
+    """Raises ValueError where a name is given twice; ``noun`` says of what, for the message."""
     repeated = next((name for name, count in Counter(names).items() if count > 1), None)
     if repeated:
         raise ValueError(f"{noun} {repeated} is given twice")
 
 
 def decimal_fraction(text: str) -> Fraction:
-    """Returns a claim's epsilon or delta from its one spelling (SPEC 2.2); else raises
-    ValueError."""
+    """Returns the value of a claim's epsilon or delta.
+
+    Raises ValueError unless the text is a plain decimal without superfluous zeros (SPEC 2.2).
+    """
     if len(text) > 40 or not re.fullmatch(r"(0|[1-9][0-9]*)(\.[0-9]*[1-9])?", text, re.ASCII):
         raise ValueError(f"write {text[:40]!r} as a plain decimal number, such as 1.5")
     return Fraction(text)
@@ -247,7 +258,10 @@ def _positions(minimum: str, maximum: str, step: str) -> int:
 
 @lru_cache(maxsize=1024)
 def number(text: str) -> Fraction:
-    """Returns the value of a decimal that may be negative, in its one spelling; else ValueError."""
+    """Returns the value of a decimal of a range, which may be negative.
+
+    Raises ValueError unless the text is a plain decimal without superfluous zeros (SPEC 4.1).
+    """
     spelt = re.fullmatch(r"-?(0|[1-9][0-9]*)(\.[0-9]*[1-9])?", text, re.ASCII)
     if len(text) > 40 or not spelt or text == "-0":
         raise ValueError(f"write {text[:40]!r} in the range as a plain decimal, such as -1.5")
@@ -255,7 +269,8 @@ def number(text: str) -> Fraction:
 
 
 def odds_fraction(text: str) -> Fraction:
-    """Returns a claim's odds, an integer or a fraction in lowest terms; else raises ValueError."""
+    """Returns a claim's odds. Raises ValueError unless the text is an integer or a fraction in
+    lowest terms."""
     if len(text) > 40 or not re.fullmatch(r"[1-9][0-9]*(/[1-9][0-9]*)?", text, re.ASCII):
         raise ValueError(
             f"write the odds {text[:40]!r} as an integer or a fraction, such as 3 or 13/7"
@@ -286,6 +301,7 @@ def _given(answer: object) -> Fraction:
         value = None if isinstance(answer, bool) else Decimal(text)
     except InvalidOperation:
         value = None
+    # A number like 1e999999 would be an integer of a million digits.
     if value is None or not value.is_finite() or value.adjusted() > 40:
         raise BadAnswer("needs a number")
     return Fraction(value)

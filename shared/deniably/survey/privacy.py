@@ -9,13 +9,15 @@ from fractions import Fraction
 from deniably.core.exponential import floor_exp
 from deniably.core.loss import Loss
 
-BITS = 32
+BITS = 32  # of the weight ``other`` where an epsilon is stated (SPEC 2.2)
 _PLACES = 10**12
 
 
 @dataclass(frozen=True)
 class Privacy:
-    """An ``epsilon`` or exact ``odds``; with Gaussian noise also a ``delta``.
+    """The privacy that an author asks for: an ``epsilon`` or exact ``odds``.
+
+    The other one is None. Gaussian noise also has a ``delta``.
 
     >>> Privacy(odds=Fraction(3)).weights()
     (3, 1)
@@ -30,7 +32,8 @@ class Privacy:
 
     @property
     def claim(self) -> dict[str, str]:
-        """The claim as it is published (SPEC 2.2)."""
+        """The claim as it is published, a dict of texts under "epsilon" (and "delta") or "odds"
+        (SPEC 2.2)."""
         if self.odds is not None:
             return {"odds": str(self.odds)}
         assert self.epsilon is not None
@@ -38,9 +41,9 @@ class Privacy:
         return claim | ({"delta": to_decimal_text(self.delta)} if self.delta is not None else {})
 
     def times(self, count: Fraction) -> Privacy:
-        """``count`` times the epsilon, rounded down to twelve decimals.
+        """Returns the privacy with ``count`` times the epsilon, rounded down to twelve decimals.
 
-        For odds, ``count`` must be a whole number.
+        For odds, ``count`` must be a whole number, as the odds are raised to its power.
         """
         if self.epsilon is not None:
             return Privacy(epsilon=Fraction(int(self.epsilon * count * _PLACES), _PLACES))
@@ -57,29 +60,36 @@ class Privacy:
         return self.odds
 
     def covers(self, loss: Loss) -> bool:
-        """Returns whether a loss without delta keeps the promise; decided exactly."""
+        """Returns whether a loss without delta is within this privacy; decided exactly."""
         if self.epsilon is not None:
             return loss.at_most_epsilon(self.epsilon)
         return not loss.exponent and loss.odds <= self._odds
 
     def weights(self, parts: int = 1, bits: int = BITS) -> tuple[int, int]:
-        """Weights (own, other) whose odds to the power ``parts`` are just within the promise."""
+        """Returns integers (own, other) for which (own / other)**``parts`` is just within the odds.
+
+        For an epsilon, or where the odds need a root, ``other`` is 2**``bits``.
+        """
         if self.epsilon is not None:
             return floor_exp(self.epsilon / parts, bits), 1 << bits
         if parts == 1 and self._odds.denominator <= 1 << bits:
             return self._odds.numerator, self._odds.denominator
+        # floor(root(odds) * 2**bits), in whole numbers: the root is never rounded up.
         scaled = self._odds.numerator * (1 << bits * parts) // self._odds.denominator
         return _root(scaled, parts), 1 << bits
 
     def exponent(self, what: str) -> Fraction:
-        """Epsilon, which calibrates noise. Raises ValueError where odds were given."""
+        """Returns the epsilon, by which noise is calibrated.
+
+        Raises ValueError where odds were given; its message calls the mechanism ``what``.
+        """
         if self.epsilon is None:
             raise ValueError(f"{what} is calibrated by epsilon; state epsilon instead of odds")
         return self.epsilon
 
 
 def to_decimal_text(value: Fraction) -> str:
-    """Returns a decimal in its one spelling: no exponent, no trailing zeros.
+    """Returns a decimal fraction as text, without an exponent and without superfluous zeros.
 
     >>> to_decimal_text(Fraction(3, 2))
     '1.5'
@@ -91,6 +101,7 @@ def to_decimal_text(value: Fraction) -> str:
 
 def _root(number: int, degree: int) -> int:
     """The floor of the ``degree``-th root, by Newton's method from above."""
+    # Above the root; from there Newton's steps fall until they reach its floor.
     guess = 1 << -(-number.bit_length() // degree)
     while True:
         better = ((degree - 1) * guess + number // guess ** (degree - 1)) // degree

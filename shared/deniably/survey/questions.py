@@ -48,10 +48,10 @@ from deniably.survey.privacy import to_decimal_text
 
 YES_NO = ("yes", "no")
 NOT_APPLICABLE = "not_applicable"
-LARGEST_GRID = 32
+LARGEST_GRID = 32  # cells of a side of a map: 32 x 32 is the largest k of a subset selection
 MOST_PARTS = 8
 """The most parts of a product."""
-LARGEST_SCORE = (1 << 31) - 1
+LARGEST_SCORE = (1 << 31) - 1  # SPEC 4.1
 
 Aim = Literal["distribution", "mean"]
 MechanismInput = int | tuple[int, ...]
@@ -60,8 +60,9 @@ MechanismInput = int | tuple[int, ...]
 Choices = Annotated[list[Choice], CHOICES]
 
 
+# msgspec chooses the subclass by the key ``type`` of a definition.
 class _Asked(Value, frozen=True, kw_only=True, tag_field="type"):
-    """The keys of every question."""
+    """The keys that every question has."""
 
     name: FieldName
     label: Label
@@ -108,11 +109,14 @@ class _WithChoices(_Asked, frozen=True, kw_only=True):
         return [choice.name for choice in self.choices]
 
     def index(self, answer: object) -> int:
-        """The index of the choice with this name, or else this label. Raises BadAnswer."""
+        """Returns the index of the choice with the name ``answer``, or else with this label.
+
+        Raises BadAnswer where no choice, or more than one, has it.
+        """
         return _place(self.choices, answer, self.name)
 
     def decode(self, encoded: MechanismInput) -> object:
-        """The name of the choice with this input."""
+        """Returns the name of the choice that the mechanism's input ``encoded`` stands for."""
         # A unary encoding takes the list of the one index.
         return self.names[encoded if isinstance(encoded, int) else encoded[0]]
 
@@ -128,18 +132,19 @@ class _SingleChoice(_WithChoices, frozen=True, kw_only=True):
 
     @property
     def report_mechanism(self) -> SubsetSelection | Channel | Unary:
-        """The mechanism that a single report follows, and is estimated by."""
+        """The mechanism that each single report follows, by which reports are estimated."""
         mechanism = self.mechanism
         return mechanism.single_report_mechanism if isinstance(mechanism, Memoised) else mechanism
 
     def encode(self, answer: object) -> MechanismInput:
-        """The index of the chosen choice, by its name or label. Raises BadAnswer."""
+        """Returns the mechanism's input for a choice, given by its name or label. Raises BadAnswer
+        for others."""
         index = self.index(answer)
         return (index,) if isinstance(self.mechanism.law.domain, Ticks) else index
 
 
 class YesNo(_SingleChoice, frozen=True, kw_only=True, tag="yes_no"):
-    """Yes or no."""
+    """A question with the answers yes and no."""
 
     def __post_init__(self) -> None:
         if tuple(self.names) != YES_NO:
@@ -151,7 +156,7 @@ class YesNo(_SingleChoice, frozen=True, kw_only=True, tag="yes_no"):
 
 
 class SelectOne(_SingleChoice, frozen=True, kw_only=True, tag="select_one"):
-    """One of several choices."""
+    """A question with one answer out of several choices."""
 
     show_if: ShowIf | msgspec.UnsetType = msgspec.UNSET
 
@@ -161,7 +166,7 @@ class SelectOne(_SingleChoice, frozen=True, kw_only=True, tag="select_one"):
 
 
 class SelectMultiple(_WithChoices, frozen=True, kw_only=True, tag="select_multiple"):
-    """Any of several choices, at most ``most`` of them."""
+    """A question with any of several choices as its answer, at most ``most`` of them."""
 
     most: Annotated[int, msgspec.Meta(ge=1)]
     mechanism: SetResponse | SampledTicks | Unary | Memoised[SetResponse]
@@ -184,12 +189,16 @@ class SelectMultiple(_WithChoices, frozen=True, kw_only=True, tag="select_multip
 
     @property
     def report_mechanism(self) -> SetResponse | SampledTicks | Unary:
-        """The mechanism that a single report follows, and is estimated by."""
+        """The mechanism that each single report follows, by which reports are estimated."""
         mechanism = self.mechanism
         return mechanism.single_report_mechanism if isinstance(mechanism, Memoised) else mechanism
 
     def encode(self, answer: object) -> MechanismInput:
-        """Returns the indices of the chosen choices, ascending. Raises BadAnswer."""
+        """Returns the indices of the ticked choices, ascending; ``answer`` has names or labels.
+
+        Raises BadAnswer for anything else, and for more than ``most`` of them.
+        """
+        # A string is a sequence, too, of letters.
         if isinstance(answer, str) or not isinstance(answer, Sequence | set | frozenset):
             raise BadAnswer("the answer is a list of the choices that apply", self.name)
         ticks = sorted({self.index(item) for item in cast(Sequence[object], answer)})
@@ -198,12 +207,12 @@ class SelectMultiple(_WithChoices, frozen=True, kw_only=True, tag="select_multip
         return tuple(ticks)
 
     def decode(self, encoded: MechanismInput) -> object:
-        """Returns the names of the choices with this input."""
+        """Returns the names of the choices that the mechanism's input ``encoded`` stands for."""
         return [self.names[tick] for tick in cast(Sequence[int], encoded)]
 
 
 class Scale(_WithChoices, frozen=True, kw_only=True, tag="scale"):
-    """One of several ordered choices, such as a Likert scale.
+    """A question with one answer out of several ordered choices, such as a Likert scale.
 
     ``scores`` are the numbers that the choices stand for, by default 1, 2, 3, ...
     """
@@ -233,6 +242,7 @@ class Scale(_WithChoices, frozen=True, kw_only=True, tag="scale"):
             gaps = {b - a for a, b in zip(self.scores, self.scores[1:], strict=False)}
             if min(gaps) < 1:
                 raise ValueError(f"scores must be strictly ascending, and here are {self.scores}")
+            # The mean is then estimated as a mean position, and positions are equally far apart.
             if self.aim == "mean" and len(gaps) > 1:
                 raise ValueError(
                     f"scores must be equally spaced where the aim is the mean, not {self.scores}"
@@ -240,7 +250,7 @@ class Scale(_WithChoices, frozen=True, kw_only=True, tag="scale"):
 
     @property
     def report_mechanism(self) -> SubsetSelection | Window | Channel | BoundedLaplace | Unary:
-        """The mechanism that a single report follows, and is estimated by."""
+        """The mechanism that each single report follows, by which reports are estimated."""
         mechanism = self.mechanism
         return mechanism.single_report_mechanism if isinstance(mechanism, Memoised) else mechanism
 
@@ -252,13 +262,14 @@ class Scale(_WithChoices, frozen=True, kw_only=True, tag="scale"):
         return list(range(1, len(self.choices) + 1))
 
     def encode(self, answer: object) -> MechanismInput:
-        """Returns the index of the chosen choice, by its name or label. Raises BadAnswer."""
+        """Returns the mechanism's input for a choice, given by its name or label. Raises BadAnswer
+        for others."""
         index = self.index(answer)
         return (index,) if isinstance(self.mechanism.law.domain, Ticks) else index
 
 
 class Number(_Asked, frozen=True, kw_only=True, tag="number"):
-    """A number within public bounds; numbers outside count as the nearest bound."""
+    """A question for a number within public bounds; numbers outside count as the nearest bound."""
 
     range: Range
     aim: Aim
@@ -284,21 +295,22 @@ class Number(_Asked, frozen=True, kw_only=True, tag="number"):
     def report_mechanism(
         self,
     ) -> Window | Channel | Laplace | BoundedLaplace | Gaussian | SubsetSelection:
-        """The mechanism that a single report follows, and is estimated by."""
+        """The mechanism that each single report follows, by which reports are estimated."""
         mechanism = self.mechanism
         return mechanism.single_report_mechanism if isinstance(mechanism, Memoised) else mechanism
 
     def encode(self, answer: object) -> MechanismInput:
-        """Returns the cell of the number's position on the grid. Raises BadAnswer."""
+        """Returns the cell of a number on the grid of the mechanism. Raises BadAnswer for what is
+        no number."""
         return _cell(self.range, answer, self.mechanism.law.domain.count, self.name)
 
     def decode(self, encoded: MechanismInput) -> object:
-        """Returns the first number of a cell."""
+        """Returns the first number, as text, of the cell ``encoded``."""
         return self.range.first(cast(int, encoded), self.mechanism.law.domain.count)
 
 
 class VectorOfNumbers(_Asked, frozen=True, kw_only=True, tag="vector"):
-    """Several numbers of one person; their means are estimated."""
+    """A question for several numbers of one person, whose means are estimated."""
 
     parts: Annotated[list[NumberPart], SEVERAL]
     mechanism: Vector | Gaussian
@@ -316,12 +328,12 @@ class VectorOfNumbers(_Asked, frozen=True, kw_only=True, tag="vector"):
 
     @property
     def report_mechanism(self) -> Vector | Gaussian:
-        """The mechanism that a single report follows, and is estimated by."""
+        """The mechanism of a report, by which reports are estimated. Vectors are never memoised."""
         return self.mechanism
 
     @property
     def law(self) -> Several:
-        """The joint law of all parts. Raises ValueError for a mechanism of one number."""
+        """The joint law of all numbers. Raises ValueError for a mechanism of one number."""
         law = self.mechanism.law
         if not isinstance(law, Several):
             raise ValueError("mechanism.d is 1; it must be the number of parts, 2 or more")
@@ -329,24 +341,28 @@ class VectorOfNumbers(_Asked, frozen=True, kw_only=True, tag="vector"):
 
     @property
     def sizes(self) -> list[int]:
-        """The number of positions of each part."""
+        """The number of positions of each number."""
         return list(self.law.domain.sizes)
 
     def encode(self, answer: object) -> MechanismInput:
-        """Returns the positions of all parts' numbers (part name -> number). Raises BadAnswer."""
+        """Returns the position of every number; ``answer`` maps the names of the parts to numbers.
+
+        Raises BadAnswer where a part is missing or unknown, or has no number.
+        """
         return tuple(_by_part(self, answer))
 
     def encode_part(self, index: int, answer: object) -> int:
-        """Returns the position of the number of one part. Raises BadAnswer."""
+        """Returns the position of the number of the part at ``index``. Raises BadAnswer for what is
+        no number."""
         return _cell(self.parts[index].range, answer, self.sizes[index], self.name)
 
     def decode(self, encoded: MechanismInput) -> object:
-        """Returns the numbers at these positions, by part."""
+        """Returns the numbers at the positions ``encoded``, as texts by the names of the parts."""
         return _firsts(self.parts, cast(Sequence[int], encoded), self.sizes)
 
 
 class Point(_Asked, frozen=True, kw_only=True, tag="point"):
-    """Two numbers that belong together, as a cell of a ``grid`` x ``grid`` map.
+    """A question for two numbers that belong together, as a cell of a ``grid`` x ``grid`` map.
 
     ``outline`` is drawn on the map and changes no answer.
     """
@@ -366,30 +382,38 @@ class Point(_Asked, frozen=True, kw_only=True, tag="point"):
 
     @property
     def report_mechanism(self) -> SubsetSelection:
-        """The mechanism that a single report follows, and is estimated by."""
+        """The mechanism that each single report follows, by which reports are estimated."""
         mechanism = self.mechanism
         return mechanism.single_report_mechanism if isinstance(mechanism, Memoised) else mechanism
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The number of cells of each part."""
+        """The number of cells along each side of the map."""
         return (self.grid, self.grid)
 
     def encode(self, answer: object) -> MechanismInput:
-        """Returns the cell of the map (part name -> number). Raises BadAnswer."""
+        """Returns the cell of the map; ``answer`` maps the names of the two parts to numbers.
+
+        Raises BadAnswer where a part is missing or unknown, or has no number.
+        """
         return _joined(_by_part(self, answer), self.shape)
 
     def encode_part(self, index: int, answer: object) -> int:
-        """Returns the row (index 0) or the column (1) of the cell. Raises BadAnswer."""
+        """Returns the place of a number along one side of the map, that of the part at ``index``.
+
+        Raises BadAnswer for what is no number.
+        """
         return _cell(self.parts[index].range, answer, self.grid, self.name)
 
     def decode(self, encoded: MechanismInput) -> object:
-        """Returns the first place of a cell of the map, by part."""
+        """Returns the lowest numbers of the cell ``encoded``, as texts by the names of the
+        parts."""
         return _firsts(self.parts, _apart(cast(int, encoded), self.shape), self.shape)
 
 
 class Product(_Asked, frozen=True, kw_only=True, tag="product"):
-    """Several small questions with one joint report, which also shows their association."""
+    """A question made of several small ones with one joint report, which also shows their
+    association."""
 
     parts: Annotated[list[ChoicePart], msgspec.Meta(min_length=2, max_length=MOST_PARTS)]
     mechanism: SubsetSelection | Memoised[SubsetSelection]
@@ -402,25 +426,30 @@ class Product(_Asked, frozen=True, kw_only=True, tag="product"):
 
     @property
     def report_mechanism(self) -> SubsetSelection:
-        """The mechanism that a single report follows, and is estimated by."""
+        """The mechanism that each single report follows, by which reports are estimated."""
         mechanism = self.mechanism
         return mechanism.single_report_mechanism if isinstance(mechanism, Memoised) else mechanism
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The number of choices of each part."""
+        """The number of choices of each small question."""
         return tuple(len(part.choices) for part in self.parts)
 
     def encode(self, answer: object) -> MechanismInput:
-        """Returns the index of the combination (part name -> choice name). Raises BadAnswer."""
+        """Returns the index of a combination; ``answer`` maps names of parts to names of choices.
+
+        Raises BadAnswer where a part is missing or unknown, or has no such choice.
+        """
         return _joined(_by_part(self, answer), self.shape)
 
     def encode_part(self, index: int, answer: object) -> int:
-        """Returns the index of the choice of one part. Raises BadAnswer."""
+        """Returns the index of a choice of the part at ``index``. Raises BadAnswer where it has no
+        such choice."""
         return _place(self.parts[index].choices, answer, self.name)
 
     def decode(self, encoded: MechanismInput) -> object:
-        """Returns the names of the choices of a combination, by part."""
+        """Returns the names of the choices of the combination ``encoded``, by the names of the
+        parts."""
         places = zip(self.parts, _apart(cast(int, encoded), self.shape), strict=True)
         return {part.name: part.choices[place].name for part, place in places}
 
@@ -437,7 +466,10 @@ OfOneChoice = YesNo | SelectOne | Scale
 
 
 def by_name(question: Question, answer: object) -> object:
-    """Returns the answer, with the label of a choice replaced by its name."""
+    """Returns an answer, with the label of a choice replaced by the choice's name.
+
+    Other answers are returned as they are, also a label that two choices share.
+    """
     if isinstance(question, OfOneChoice) and answer not in question.names:
         names = [choice.name for choice in question.choices if choice.label == answer]
         return names[0] if len(names) == 1 else answer
@@ -445,7 +477,8 @@ def by_name(question: Question, answer: object) -> object:
 
 
 def listed(choices: Sequence[Choice]) -> str:
-    """Returns the choices for a message: each label, with the name where it differs."""
+    """Returns the choices in one line for a message: each label, with the name where that
+    differs."""
     return ", ".join(
         each.label if each.label == each.name else f"{each.label} ({each.name})" for each in choices
     )
@@ -454,6 +487,7 @@ def listed(choices: Sequence[Choice]) -> str:
 def _place(choices: Sequence[Choice], answer: object, question: str) -> int:
     """The index of the choice with this name, or else this label."""
     names = [choice.name for choice in choices]
+    # Names come first: the label of one choice may be the name of another.
     if answer in names:
         return names.index(str(answer))
     labelled = [place for place, choice in enumerate(choices) if choice.label == answer]
@@ -464,6 +498,7 @@ def _place(choices: Sequence[Choice], answer: object, question: str) -> int:
 
 def _one_answer(law: Law, *, all_shares: bool) -> None:
     """Raise ValueError unless the mechanism takes one answer; ``all_shares`` wants all shares."""
+    # SPEC 4.1 asks this of channels alone, not of windows.
     if all_shares and isinstance(law, Finite) and not law.evenly and law.rows != law.k:
         raise ValueError(
             f"mechanism.weights has {law.rows} rows; it must have one for each of {law.k} choices"
@@ -473,8 +508,10 @@ def _one_answer(law: Law, *, all_shares: bool) -> None:
 
 
 def offered(question: OfChoices) -> list[Choice]:
-    """Returns the choices of somebody who is shown the question: all but "not applicable" if it has
-    ``show_if``."""
+    """Returns the choices that a respondent who is shown the question can take.
+
+    They are all, but "not applicable" where the question has ``show_if``.
+    """
     if isinstance(getattr(question, "show_if", None), ShowIf):
         return [choice for choice in question.choices if choice.name != NOT_APPLICABLE]
     return list(question.choices)
@@ -510,6 +547,7 @@ def _by_part(question: InParts, answer: object) -> list[int]:
 def _joined(places: Sequence[int], shape: Sequence[int]) -> int:
     index = 0
     for place, size in zip(places, shape, strict=True):
+        # Mixed radix, the last part changing soonest (SPEC 4.1).
         index = index * size + place
     return index
 

@@ -21,7 +21,7 @@ def number_text(value: Fraction | float) -> str:
 def short_label(question: Question) -> str:
     """Returns what tables, figures and titles call a question, in at most 32 characters.
 
-    The author's ``short``, or else the label, cut at a word.
+    It is the author's ``short``, or else the label, cut at a word.
     """
     return cut(question.label) if question.short is UNSET else question.short
 
@@ -35,7 +35,7 @@ def listed_label(question: Question) -> str:
 
 
 def cut(label: str, longest: int = MOST_SHORT) -> str:
-    """A text of at most ``longest`` characters, cut at a word where there is one to cut at.
+    """Returns a text of at most ``longest`` characters, cut at a word where there is one to cut at.
 
     >>> cut("Have you ever stolen from work?"), cut("Have you ever stolen anything from work?")
     ('Have you ever stolen from work?', 'Have you ever stolen anything\u2026')
@@ -51,8 +51,12 @@ def cut(label: str, longest: int = MOST_SHORT) -> str:
 
 
 def area_text(grid: Range, cell: int, cells: int) -> str:
-    """Returns the numbers of one cell, "0 to 9", where a range is cut into ``cells`` areas."""
+    """Returns the lowest and highest number of a cell, such as "0 to 9".
+
+    ``grid`` is the range of the numbers, which is cut into ``cells`` cells.
+    """
     n = grid.positions
+    # Position i has the cell floor(i * cells / n), so a cell begins at ceil(cell * n / cells).
     first, beyond = -(-cell * n // cells), -(-(cell + 1) * n // cells)
     return _span(number_text(grid.value(first)), number_text(grid.value(beyond - 1)))
 
@@ -62,5 +66,6 @@ def _span(low: str, high: str) -> str:
 
 
 def rounded(value: float) -> float:
-    """Rounds a figure to six decimals, so that sentences and tables show the same number."""
+    """Returns a figure rounded to six decimals, so that sentences and tables show the same
+    number."""
     return round(float(value), 6) + 0.0  # never -0.0

@@ -35,7 +35,7 @@ _Id = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{32}\Z")]
 
 
 class Report(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One respondent's report: a random id, the survey's digest, a perturbed value a question.
+    """One respondent's report: a random id, the survey's digest, and a randomised value a question.
 
     In a survey with strata it has the stratum as the link said it, which is not randomised. It has
     no field for a time, a device or a person.
@@ -61,7 +61,8 @@ class Report(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def receipt(self) -> str:
-        """SHA-256 of the report, which the respondent can keep."""
+        """The SHA-256 of the report's canonical JSON in hexadecimal, which the respondent can
+        keep."""
         return hashlib.sha256(self.canonical).hexdigest()
 
     def check(self, survey: Survey) -> None:
@@ -72,6 +73,7 @@ class Report(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             if name not in questions:
                 raise BadReport("the survey has no question of this name", "$.values")
             questions[name].mechanism.check(value, f"$.values.{name}")
+        # All names are known here, and a dict has each once: the count says whether any is missing.
         if survey.least_asked <= len(self.values) <= survey.asked:
             return
         if survey.part:
@@ -92,9 +94,9 @@ _DECODER = msgspec.json.Decoder(Report, strict=True)
 
 
 def read_report(body: bytes) -> Report:
-    """Parse a report, and check everything that does not need the survey.
+    """Returns the report in ``body``, checked as far as possible without the survey.
 
-    Raises BadReport, and MalformedReport where the bytes are not JSON.
+    Raises BadReport where it breaks SPEC 5, and MalformedReport where the bytes are not JSON.
     """
     try:
         report = _DECODER.decode(body)
@@ -118,7 +120,7 @@ class MalformedReport(BadReport):
 def draw_questions(survey: Survey, coins: Coins | None = None) -> list[Question]:
     """Draws the questions that this device asks, in the survey's order: all, or ``ask`` of them.
 
-    Draw them once, before anything is answered.
+    Draw them once, before anything is answered. Without ``coins`` the operating system's are taken.
     """
     if survey.asked == len(survey.questions):
         return list(survey.questions)
@@ -127,7 +129,7 @@ def draw_questions(survey: Survey, coins: Coins | None = None) -> list[Question]
 
 
 def check_names(survey: Survey, answers: Iterable[str]) -> None:
-    """Raise BadAnswer where the survey has no question of one of these names."""
+    """Raises BadAnswer where a name in ``answers`` is no question of the survey."""
     names = [question.name for question in survey.questions]
     for name in answers:
         if name not in names:
@@ -135,7 +137,7 @@ def check_names(survey: Survey, answers: Iterable[str]) -> None:
 
 
 def is_shown(question: Question, answers: Mapping[str, object], hidden: Container[str]) -> bool:
-    """Returns whether a respondent with these answers sees a question.
+    """Returns whether a respondent with these answers, by question, is shown ``question``.
 
     ``hidden`` are earlier questions that were not shown; their answer is "not applicable".
     """
@@ -148,10 +150,10 @@ def is_shown(question: Question, answers: Mapping[str, object], hidden: Containe
 
 @dataclass(frozen=True)
 class ReportAndMemos:
-    """A ``report``, and the ``memos`` that it was made from, by the name of the question.
+    """A ``report``, and the memos of its questions, by the name of the question.
 
-    The device keeps the memos for the next wave of the panel. They are randomised, but must not be
-    sent.
+    A memo is the randomised answer from which a device makes the reports of all waves of a panel.
+    It is kept for the next wave and must not be sent.
     """
 
     report: Report
@@ -208,7 +210,8 @@ def make_report(
     Raises BadAnswer, which names the question and its choices but never the answer, and BadReport
     where a memo does not fit its question, or the stratum the survey.
     """
-    strata_of(survey, strata)  # refused before a coin is thrown
+    # All refusals come before the first draw: an error after it would tell something of the answer.
+    strata_of(survey, strata)
     check_names(survey, answers)
     coins = coins or Coins()
     questions = draw_questions(survey, coins) if questions is None else questions
@@ -228,6 +231,7 @@ def make_report(
         else:
             hidden.add(question.name)
             inputs.append(_not_applicable(question))
+    # From here on nothing can be refused: every input was made, and every memo checked.
     values: dict[str, list[int]] = {}
     for question, encoded in zip(questions, inputs, strict=True):
         mechanism: Any = question.mechanism
@@ -242,7 +246,10 @@ def make_report(
 
 
 def strata_of(survey: Survey, stratum: Stratum | None) -> dict[str, str] | msgspec.UnsetType:
-    """Returns a report's ``strata``. Raises BadReport unless the stratum is one of the survey's."""
+    """Returns the ``strata`` of a report from ``stratum``, UNSET where that is None or empty.
+
+    Raises BadReport unless the stratum is one of the survey's.
+    """
     strata = dict(stratum) if stratum else msgspec.UNSET
     _check_strata(survey, strata)
     return strata

@@ -1,8 +1,8 @@
-"""How much of the privacy that devices allow a survey spends: so many of 100, for people.
+"""How much of the privacy that devices allow one survey it spends, as a number out of 100.
 
-Unlike odds, it adds up: each question has its part of the whole. 100 is ``EPSILON_LIMIT``, above
-which devices refuse the survey. The number is rounded up, so it is above 100 exactly where the
-printed epsilon is above the limit.
+Unlike odds, the number adds up: each question has its share of the whole. 100 is ``EPSILON_LIMIT``,
+above which devices refuse the survey. The number is rounded up, so it is above 100 exactly where
+the printed epsilon is above the limit.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FULL = 100
 
 
 def privacy_spent(loss: Loss) -> int:
-    """Returns how much of 100 a loss spends: its epsilon text times 20, rounded up.
+    """Returns how much of 100 a loss spends: its epsilon as printed times 20, rounded up.
 
     >>> privacy_spent(Loss(odds=Fraction(3))), privacy_spent(Loss(odds=Fraction(81)))
     (22, 88)

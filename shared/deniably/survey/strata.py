@@ -1,7 +1,8 @@
-"""Strata: the public groups that a survey's respondents come in, as their links say (SPEC 4.6).
+"""Strata: the public groups in which a survey's respondents come, as their links say (SPEC 4.6).
 
 A definition maps each key, such as ``site``, to its values, such as north and south. A *stratum*
-has one value for each key. It is known as it is: nothing is randomised here.
+has one value for each key; a *subgroup* has one for some of the keys, or for none. A stratum is
+sent as it is: nothing is randomised here.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ Stratum = Mapping[str, str]
 
 
 def check_strata(strata: Mapping[str, Sequence[str]]) -> None:
-    """Raise ValueError for a repeated value, and for more than ``MOST_STRATA``."""
+    """Raises ValueError where a key has a value twice, and for more than ``MOST_STRATA`` strata."""
     for key, values in strata.items():
         if len(set(values)) < len(values):
             raise ValueError(f"strata: {key} has a value twice: {', '.join(values)}")
@@ -53,7 +54,10 @@ def check_strata(strata: Mapping[str, Sequence[str]]) -> None:
 
 
 def every_stratum(strata: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
-    """Returns all strata: by the keys in alphabetical order, and the values in the definition's.
+    """Returns all strata in the order of their numbers, from 0.
+
+    The keys are in alphabetical order, the values in the definition's; the last key changes
+    soonest.
 
     >>> every_stratum({"site": ["north", "south"]})
     [{'site': 'north'}, {'site': 'south'}]
@@ -63,9 +67,9 @@ def every_stratum(strata: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
 
 
 def members(strata: Mapping[str, Sequence[str]], subgroup: Stratum) -> list[int]:
-    """Returns the numbers of the strata in a subgroup, which fixes some keys, or none.
+    """Returns the numbers of the strata that are in a subgroup, ascending.
 
-    Raises ValueError for a key or a value that there is not.
+    Raises ValueError for a key or a value that the strata do not have.
 
     >>> members({"site": ["north", "south"], "shift": ["day", "night"]}, {"site": "south"})
     [1, 3]
@@ -81,11 +85,12 @@ def members(strata: Mapping[str, Sequence[str]], subgroup: Stratum) -> list[int]
 
 
 def stratum_in(query: str, strata: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Returns the stratum that a link names, from what stands behind its question mark.
+    """Returns the stratum that a link names; ``query`` is the text behind its question mark.
 
     Other parameters are ignored. Raises BadLink unless each key is there once, with one of its
     values.
     """
+    # A key without a value is in the link, too, and has to be refused.
     parameters = parse_qsl(query, keep_blank_values=True)
     stratum: dict[str, str] = {}
     for key, values in strata.items():
@@ -97,7 +102,7 @@ def stratum_in(query: str, strata: Mapping[str, Sequence[str]]) -> dict[str, str
 
 
 def query_of(stratum: Stratum) -> str:
-    """Returns the end of a stratum's link, with its question mark; empty without strata.
+    """Returns the query of a stratum's link, with the question mark; empty for an empty stratum.
 
     >>> query_of({"site": "north"})
     '?site=north'
@@ -115,7 +120,7 @@ def stratum_text(stratum: Stratum, comma: str = ", ") -> str:
 
 
 def titled(title: str, stratum: Stratum | None) -> str:
-    """Returns the title of a survey or, with a stratum or a subgroup in brackets, of its part.
+    """Returns the title of a survey, with a stratum or a subgroup in brackets if there is one.
 
     >>> titled("Honesty", {"site": "north"})
     'Honesty (site north)'

@@ -24,7 +24,7 @@ from deniably.survey.total import OfQuestion, all_waves, whole_report, worst_ans
 SPEC = 1
 
 EPSILON_LIMIT = "5"
-"""Over all questions of one survey; above it a device refuses unless its owner raises it."""
+"""The largest epsilon of one survey that a device accepts, unless its owner raises it (SPEC 8)."""
 
 
 MOST_QUESTIONS = 100
@@ -39,7 +39,7 @@ ASSUMED_PEOPLE, ASSUMED_WAVES = 100, 5
 
 
 class ResultsRule(Value, frozen=True):
-    """When results are shown, and to whom.
+    """The rule that says when results are shown, and to whom.
 
     They need at least ``minimum`` reports. ``while_open`` says whether they show before the survey
     closes. ``to`` restricts them to analysts; without it everybody may see them. ``reports`` says
@@ -59,9 +59,10 @@ class ResultsRule(Value, frozen=True):
 
     @property
     def first_shown(self) -> int:
-        """The number of reports from which on results can be shown, the survey being open or not.
+        """The number of reports from which on results can be shown.
 
-        While a survey is open, the newest ``minimum`` reports are held back, unless it is 1.
+        While a survey is open, the newest ``minimum`` reports are held back, so twice as many are
+        needed, unless the minimum is 1.
         """
         return 2 * self.minimum if self.while_open and self.minimum > 1 else self.minimum
 
@@ -72,12 +73,12 @@ class ResultsRule(Value, frozen=True):
 
 
 class Waves(Value, frozen=True):
-    """The survey is one wave of a ``panel``: the same people are asked again (SPEC 4.4).
+    """The rule of a survey that is one wave of a ``panel``: the same people are asked again.
 
-    Their devices answer from memos; with ``count`` they randomise afresh, in at most that many
-    waves. ``people`` take part in each wave (in the smallest stratum, where there are strata), and
-    ``waves`` is how many waves are planned. ``recognised`` is how many of 1,000 people can be
-    linked from wave to wave, where that is worth saying.
+    Source: SPEC 4.4. Their devices answer from memos; with ``count`` they randomise afresh, in at
+    most that many waves. ``people`` take part in each wave (in the smallest stratum, where there
+    are strata), and ``waves`` is how many waves are planned. ``recognised`` is how many of 1,000
+    people can be linked from wave to wave, where that is worth saying.
     """
 
     panel: SurveyName
@@ -92,18 +93,19 @@ class Waves(Value, frozen=True):
 
     @property
     def number(self) -> int:
-        """How many waves there are; assumed where neither ``count`` nor ``waves`` says it."""
+        """The number of waves; 5 is assumed where neither ``count`` nor ``waves`` says it."""
         stated = self.count if isinstance(self.count, int) else self.waves
         return stated if isinstance(stated, int) else ASSUMED_WAVES
 
     @property
     def smallest_group(self) -> int:
-        """The people of a wave, or of its smallest stratum; assumed where ``people`` is unset."""
+        """The number of people in a wave, or in its smallest stratum; 100 is assumed unless
+        ``people`` says it."""
         return self.people if isinstance(self.people, int) else ASSUMED_PEOPLE
 
 
 class Survey(Value, frozen=True, dict=True):
-    """A published definition. Two surveys are equal exactly if their digests are equal."""
+    """The published definition of a survey. Two are equal exactly if their digests are equal."""
 
     spec: Literal[1]
     name: SurveyName
@@ -149,6 +151,7 @@ class Survey(Value, frozen=True, dict=True):
         if self.asked < 2:
             raise ValueError("part is true; a device answers one question, which has no part")
 
+    # SPEC 4.4: in waves without a count, devices answer from memos.
     def _check_waves(self, hides: bool) -> None:
         panel = isinstance(self.waves, Waves)
         keeps = panel and not self.count
@@ -190,7 +193,7 @@ class Survey(Value, frozen=True, dict=True):
         return {question.name: question for question in self.questions}
 
     def question(self, name: str) -> Question:
-        """The question of this name. Raises KeyError if there is none."""
+        """Returns the question of this name. Raises KeyError if there is none."""
         return self.question_of[name]
 
     @cached_property
@@ -200,22 +203,24 @@ class Survey(Value, frozen=True, dict=True):
 
     @cached_property
     def least_asked(self) -> int:
-        """The least number of questions that a report answers."""
+        """The smallest number of questions that a report can answer."""
         return 1 if self.part else self.asked
 
     @cached_property
     def complete(self) -> bool:
-        """Whether every report has values of all questions, so that all have as many reports."""
+        """Whether every report answers all questions, so that all questions have as many
+        reports."""
         return self.least_asked == len(self.questions)
 
     @cached_property
     def every_stratum(self) -> list[dict[str, str]]:
-        """All strata in the order of their numbers. A survey without strata has one, which is
-        empty."""
+        """All strata in the order of their numbers; a single empty one in a survey without
+        strata."""
         return every_stratum(self.strata or {})
 
     def stratum_number(self, stratum: Stratum) -> int:
-        """Returns the number that a stratum is stored by, from 0. Raises ValueError for others."""
+        """Returns the number under which a stratum is stored, from 0. Raises ValueError for no
+        stratum of the survey."""
         return self.every_stratum.index(dict(stratum))
 
     @property
@@ -226,7 +231,8 @@ class Survey(Value, frozen=True, dict=True):
 
     @property
     def recognised(self) -> int | None:
-        """How many of 1,000 people can be linked from wave to wave; None where few can."""
+        """How many of 1,000 people can be linked from wave to wave; None where the survey states
+        nothing."""
         people = self.waves.recognised if isinstance(self.waves, Waves) else None
         return people if isinstance(people, int) else None
 
@@ -241,12 +247,12 @@ class Survey(Value, frozen=True, dict=True):
 
     @cached_property
     def worst(self) -> Loss:
-        """The largest privacy loss of one answer."""
+        """The largest privacy loss of one answer to one question."""
         return worst_answer(self._mechanisms)
 
     @cached_property
     def total(self) -> Loss:
-        """Privacy loss of one person's whole report, exactly: the sum over the questions.
+        """The privacy loss of one person's whole report, exactly: the sum over the questions.
 
         Where only some questions are asked, it is that of the worst sample of them.
         """
@@ -254,7 +260,8 @@ class Survey(Value, frozen=True, dict=True):
 
     @cached_property
     def history(self) -> Loss:
-        """Privacy loss of one person over all waves of the panel; without waves, ``total``."""
+        """The privacy loss of one person over all waves of the panel; ``total`` in a survey without
+        waves."""
         return all_waves(self._mechanisms, self.asked, self.count or 1)
 
 
@@ -270,7 +277,7 @@ msgspec.json.Decoder(Survey)
 
 
 def read_survey(text: str | bytes) -> Survey:
-    """Parse and fully verify a published definition (SPEC 4 and 2.2).
+    """Returns the survey of a published definition as JSON text, fully verified (SPEC 4 and 2.2).
 
     Raises BadSurvey, with the path of what is wrong.
     """
@@ -283,16 +290,18 @@ def read_survey(text: str | bytes) -> Survey:
 
 
 def as_survey(value: Any) -> Survey:
-    """Returns the survey of a parsed JSON definition, verified. Raises BadSurvey."""
+    """Returns the survey of a parsed JSON definition, fully verified. Raises BadSurvey where it is
+    not valid."""
     if problems := list(refused_texts(value)):
         raise BadSurvey(problems)
     return stored_survey(value)
 
 
 def stored_survey(value: Any) -> Survey:
-    """Returns the survey of a definition whose texts were verified when it was published.
+    """Returns the survey of a parsed definition whose texts were verified when it was published.
 
-    A server goes on showing a survey whose texts a later release would refuse. Raises BadSurvey.
+    A server goes on showing a survey whose texts a later release would refuse. Raises BadSurvey for
+    every other fault.
     """
     try:
         survey = msgspec.convert(value, Survey, strict=True)
@@ -301,6 +310,7 @@ def stored_survey(value: Any) -> Survey:
             raise ValueError("a key of the definition or of a mechanism is missing")
     except msgspec.ValidationError as error:
         problem = what_is_wrong(error)
+        # msgspec says only that a tag is invalid.
         why = _unknown(value, problem.path) or problem.why
         raise BadSurvey([Problem(problem.path, why + _found(value, problem))]) from None
     except ValueError as error:
@@ -309,7 +319,7 @@ def stored_survey(value: Any) -> Survey:
 
 
 def what_is_wrong(error: msgspec.ValidationError) -> Problem:
-    """Returns the problem that msgspec found, with its path."""
+    """Returns the problem that a validation error of msgspec states, with its path."""
     why, _, path = str(error).partition(" - at `")
     path = path.rpartition("` in `")[2]  # where a key is wrong
     return Problem(path.rstrip("`") or "$", why)

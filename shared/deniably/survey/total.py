@@ -22,18 +22,22 @@ def worst_answer(mechanisms: Iterable[OfQuestion]) -> Loss:
 
 
 def whole_report(mechanisms: Iterable[OfQuestion], asked: int) -> Loss:
-    """Returns the privacy loss of a report that answers ``asked`` of the questions with these
-    mechanisms: the sum over the ``asked`` most costly ones."""
+    """Returns the privacy loss of a report that answers ``asked`` of the questions.
+
+    It is a bound for any choice of them, the sum over the ``asked`` most costly ``mechanisms``.
+    """
     return largest([mechanism.loss for mechanism in mechanisms], asked)
 
 
 def all_waves(mechanisms: Iterable[OfQuestion], asked: int, waves: int) -> Loss:
-    """Returns the privacy loss of one person's reports over ``waves`` waves.
+    """Returns a bound of the privacy loss of one person's reports over ``waves`` waves.
 
-    A memoised mechanism bounds the loss over all waves by itself; others lose anew in each wave.
+    A memoised mechanism bounds the loss over all waves by itself, its ``history``; others add their
+    loss in each wave. ``waves`` is 1 where devices keep memos.
     """
     losses = [
         mechanism.history if isinstance(mechanism, Memoised) else mechanism.loss
         for mechanism in mechanisms
     ]
+    # Each wave draws its own ``asked`` questions, so the costliest can be asked in all of them.
     return largest(losses * waves, asked * waves)

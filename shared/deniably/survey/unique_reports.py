@@ -1,4 +1,4 @@
-"""How many lines of a list of reports are alone of their kind, so that a copy finds its line.
+"""How many lines of a published list of reports are unique, so that a copy finds its line.
 
 Reports carry no name. But a report of many questions is a fingerprint: somebody who sees the copy
 that a device keeps finds the one line of a published list that equals it.
@@ -25,27 +25,32 @@ from deniably.mechanisms.law import (
 from deniably.survey.survey import Survey
 
 MANY = 0.1
-"""The share of lone lines from which on a list needs its author's ``linkable``."""
+"""The share of unique lines from which on a list needs its author's ``linkable``."""
 
 _FEWEST = 10  # lines of a list, where results are shown from fewer on
 _MOST_WEIGHTS = 200_000  # of a matrix that is added up; larger ones spread over all outputs
 
 
 def fewest_lines(survey: Survey) -> int:
-    """Returns the length of the shortest list given out; in shorter ones more reports are
-    unique."""
+    """Returns the number of lines of the shortest list that may be given out.
+
+    In shorter lists more reports would be unique.
+    """
     return max(survey.results.minimum, _FEWEST)
 
 
 def lone_share(survey: Survey, lines: int) -> float:
-    """Returns the expected share of ``lines`` unlike all others, for evenly spread answers.
+    """Returns the expected share of ``lines`` equal to no other one, for evenly spread answers.
 
-    It is ``(1 - c) ** (lines - 1)``, where c is the probability that two people send the same. In a
-    survey that asks some of the questions both must have drawn the same ones. Where some reports
-    are more frequent than others, this is a little below the truth (Jensen's inequality).
+    It is ``(1 - c) ** (lines - 1)``, where c is the probability that two people send the same
+    report. In a survey that asks some of the questions both must have drawn the same ones. Where
+    some reports are more frequent than others, this is a little below the truth (Jensen's
+    inequality).
     """
     alike = [_alike(question.mechanism) for question in survey.questions]
     drawn = comb(len(alike), survey.asked)
+    # A sum over the sets of questions: P(both drew it) times P(all its reports are equal). The
+    # stratum is in the report, too.
     same = _elementary(alike, survey.asked) / drawn**2
     return float((1 - same / max(1, len(survey.every_stratum))) ** (lines - 1))
 
@@ -54,6 +59,7 @@ def _elementary(values: Iterable[float], degree: int) -> float:
     """The sum of all products of ``degree`` of the values."""
 
     def extended(sums: list[float], value: float) -> list[float]:
+        # Elementary symmetric polynomials, value by value: e_i gains value * e_(i-1).
         return [sums[0], *(sums[i] + value * sums[i - 1] for i in range(1, len(sums)))]
 
     return reduce(extended, values, [1.0, *[0.0] * degree])[degree]
@@ -81,6 +87,8 @@ def _of_law(law: Law) -> float:
         case Finite():
             return _same_output(law)
         case Noise():
+            # A little too much for Laplace and Gaussian noise, whose squared densities integrate to
+            # less.
             return 1 / (1 + 4 * law.usual)
         case Several():
             sampled = _elementary(map(_of_law, law.parts), law.s)

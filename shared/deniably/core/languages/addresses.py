@@ -12,7 +12,7 @@ _PLAIN = "/:?#@!$&()*+,;=%~"
 
 
 def web_address(text: str) -> str:
-    """Returns an address with whatever ends one in some language percent-encoded.
+    """Returns a web address, percent-encoding what could end it in any of the languages.
 
     Empty unless it begins with http:// or https://.
 

@@ -15,11 +15,14 @@ _KEY = re.compile(r"[A-Za-z0-9_.:-]+")
 
 
 class Bibtex(Code):
-    """A piece of a BibTeX file (Patashnik 1988, BibTeXing)."""
+    """Source code of a BibTeX file (Patashnik 1988, BibTeXing)."""
 
     @classmethod
     def entry(cls, kind: LiteralString, key: str, fields: Mapping[LiteralString, Latex]) -> Self:
-        """Returns an entry without its empty fields. Raises ValueError for a key that is none."""
+        """Returns an entry of a BibTeX file without its empty fields.
+
+        Raises ValueError unless ``key`` is of letters, digits and ``_ . : -``.
+        """
         if not _KEY.fullmatch(key):
             raise ValueError(f"{key!r} is no key of BibTeX")
         lines = ",\n".join(
@@ -29,11 +32,12 @@ class Bibtex(Code):
 
 
 class Ris(Code):
-    """A piece of a RIS file, whose lines begin with a tag."""
+    """Source code of a RIS file, whose lines begin with a tag."""
 
     @classmethod
     def record(cls, kind: LiteralString, fields: Iterable[tuple[LiteralString, str]]) -> Self:
-        """Returns a record without its empty fields. UR is there only with a web address."""
+        """Returns a record of a RIS file without its empty fields; UR only if it is a web
+        address."""
         lines = [f"TY  - {kind}"]
         for tag, value in fields:
             text = web_address(value) if tag == "UR" else one_line(value)
@@ -42,10 +46,10 @@ class Ris(Code):
 
 
 class Yaml(Code):
-    """A piece of YAML, in which CITATION.cff is written."""
+    """Source code of YAML, in which CITATION.cff is written."""
 
     @classmethod
     def text(cls, text: str) -> Self:
-        """Returns a text in single quotes, on one line."""
+        """Returns a text as a YAML string in single quotes, on one line."""
         allowed = re.sub("[\ufeff\ufffe\uffff]", "\ufffd", one_line(text))  # YAML 1.2, 5.1
         return cls._made("'" + allowed.replace("'", "''") + "'")

@@ -1,4 +1,4 @@
-"""A finished piece of a language, which holds nothing that its writers did not let in."""
+"""Finished source code of a language, which holds nothing that its writers did not let in."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import LiteralString, Self
 
 
 class Code:
-    """A piece of one language. Each language is a class of its own, with writers for texts.
+    """Source code of one language. Each language is a subclass, with writers for texts.
 
-    Code is what this program says literally: pyright refuses any other text as ``source``, as a
-    template or as a separator (``LiteralString``, PEP 675). mypy and pyright refuse a text, or a
-    piece of another language, as a part.
+    The source is what this program says literally: pyright refuses any other text as ``source``, as
+    a template or as a separator (``LiteralString``, PEP 675). mypy and pyright refuse a text, or
+    code of another language, as a part.
     """
 
     __slots__ = ("_source",)
@@ -43,7 +43,9 @@ class Code:
 
     @classmethod
     def number(cls, value: float) -> Self:
-        """Returns a finite number with as many digits as it needs. Raises ValueError for others."""
+        """Returns a finite number with as many digits as it needs. Raises ValueError if it is not
+        finite."""
+        # Infinity less itself is NaN, as is NaN less itself.
         if value - value != 0:
             raise ValueError(f"{value} is not finite")
         return cls._made(repr(float(value)) if isinstance(value, float) else str(int(value)))
@@ -67,16 +69,17 @@ class Code:
 
 
 class ScriptCode(Code):
-    """A piece of a language that runs: it has strings and comments."""
+    """Source code of a language that runs, with strings and comments."""
 
     __slots__ = ()
 
     @classmethod
     @abstractmethod
     def text(cls, text: str) -> Self:
-        """Returns a string, with its quotes, in which nothing is expanded."""
+        """Returns a string literal of ``text``, with its quotes, in which the language expands
+        nothing."""
 
     @classmethod
     @abstractmethod
     def comment(cls, text: str) -> Self:
-        """Returns a line that is a comment."""
+        """Returns a line that is a comment with this text."""

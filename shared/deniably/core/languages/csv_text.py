@@ -22,6 +22,7 @@ def csv_table(
 ) -> str:
     """Returns a table as CSV: column names, then the lines; what a line lacks stays empty."""
     out = io.StringIO()
+    # A missing value is written as an empty cell.
     writer = csv.DictWriter(out, columns, restval=None, lineterminator=lineterminator)
     writer.writerow({key: spreadsheet_cell(key) for key in columns})
     writer.writerows({key: spreadsheet_cell(cell) for key, cell in line.items()} for line in lines)
@@ -29,7 +30,7 @@ def csv_table(
 
 
 def spreadsheet_cell(cell: Cell) -> Cell:
-    """Returns a cell that a spreadsheet takes for what it is: text never for a formula."""
+    """Returns a cell as it is, but a text so that no spreadsheet takes it for a formula."""
     return spreadsheet_text(cell) if isinstance(cell, str) else cell
 
 

@@ -10,7 +10,7 @@ from deniably.core.steering import printable
 
 
 class Html(Code):
-    """A piece of HTML or SVG. Templates of pages insert it as it is.
+    """Source code of HTML or SVG. Templates of pages insert it without escaping.
 
     >>> Html.filled("<b>{label}</b>", label=Html.text("<script>"))
     Html('<b>&lt;script&gt;</b>')
@@ -18,12 +18,13 @@ class Html(Code):
 
     @classmethod
     def text(cls, text: str) -> Self:
-        """Returns a text, in an element or between the quotes of an attribute."""
+        """Returns a text, escaped for an element or for between the quotes of an attribute."""
         return cls._made(escape(printable(text)))
 
     @classmethod
     def style(cls, sheet: str) -> Self:
-        """Returns a style sheet within its element. Raises ValueError for one that would end it."""
+        """Returns a style sheet for a ``style`` element. Raises ValueError if it has a ``<``, which
+        could end it."""
         if "<" in sheet:
             raise ValueError("a style sheet within a page has no <")
         return cls._made(sheet)
@@ -42,7 +43,7 @@ class Html(Code):
 
     @classmethod
     def data(cls, json: str) -> Self:
-        """JSON within a script element of data.
+        """Returns JSON for a ``script`` element of data.
 
         It has ``<`` only inside strings. There it is escaped, so no string ends the element.
         """
@@ -50,7 +51,8 @@ class Html(Code):
 
     @classmethod
     def from_library(cls, made: str) -> Self:
-        """Takes over what a library that writes HTML or SVG made, for modules that call one."""
+        """Returns the HTML or SVG that a library made, unchanged; only for modules that call
+        one."""
         return cls._made(made)
 
     def __html__(self) -> str:

@@ -10,7 +10,7 @@ _UNSEEN = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 
 def json_text(value: object, indent: int | None = None) -> str:
-    """A value as JSON, in which no character steers a terminal.
+    """Returns a value as JSON, in which no character steers a terminal.
 
     >>> json_text({"title": "\\x9b2J é"})
     '{"title": "\\\\u009b2J é"}'

@@ -25,7 +25,7 @@ _ACCENTS = {
 
 
 class Latex(Code):
-    """A piece of LaTeX.
+    """Source code of LaTeX.
 
     >>> Latex.text("50 % of R&D")
     Latex('50 \\\\% of R\\\\&D')
@@ -33,12 +33,12 @@ class Latex(Code):
 
     @classmethod
     def text(cls, text: str) -> Self:
-        """Returns a text on one line."""
+        """Returns a text on one line, in which no character is a command."""
         return cls._made("".join(_MARKS.get(char, char) for char in one_line(text)))
 
     @classmethod
     def person(cls, name: str) -> Self:
-        """The name of an author for BibTeX, whose accents are commands of LaTeX.
+        """Returns the name of an author for BibTeX, with accents as commands of LaTeX.
 
         Styles abbreviate first names to their first byte, which would cut a letter of two bytes.
 
@@ -51,7 +51,7 @@ class Latex(Code):
 
     @classmethod
     def address(cls, address: str) -> Self:
-        r"""The argument of ``\url``; empty unless it is one of the web."""
+        r"""Returns the argument of ``\url``; empty unless ``address`` is a web address."""
         return cls._made(web_address(address))
 
     @classmethod

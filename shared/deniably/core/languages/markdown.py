@@ -21,7 +21,7 @@ _MARKS = re.compile(
 
 
 class Markdown(Code):
-    """A piece of Markdown.
+    """Source code of Markdown.
 
     >>> Markdown.text("50_000 <b> of `a`")
     Markdown('50\\\\_000 \\\\<b\\\\> of &#96;a&#96;')
@@ -34,7 +34,7 @@ class Markdown(Code):
 
     @classmethod
     def address(cls, address: str) -> Self:
-        """Returns a link that shows its address; only its text where it is none of the web."""
+        """Returns a link that shows its address; plain text where that is no web address."""
         web = web_address(address)
         return cls._made(f"<{web}>") if web else cls.text(address)
 

@@ -10,21 +10,21 @@ from deniably.core.steering import one_line
 
 
 class Python(ScriptCode):
-    """A piece of Python."""
+    """Source code of Python."""
 
     @classmethod
     def text(cls, text: str) -> Self:
-        """Returns a string in ASCII."""
+        """Returns a Python string literal of ``text``, in ASCII."""
         return cls._made(ascii(one_line(text)))
 
     @classmethod
     def texts(cls, texts: Iterable[str]) -> Self:
-        """Returns a list of strings."""
+        """Returns a Python list of string literals."""
         return cls.filled("[{each}]", each=cls.joined(", ", map(cls.text, texts)))
 
     @classmethod
     def comment(cls, text: str) -> Self:
-        """Returns a line that is a comment.
+        """Returns a line of Python that is a comment with this text.
 
         In one of a file's first two lines it could name an encoding: those belong to the template.
         """

@@ -10,7 +10,7 @@ from deniably.core.steering import one_line
 
 
 class R(ScriptCode):
-    """A piece of R.
+    """Source code of R.
 
     >>> R.filled("share({label}, {column})", label=R.text('"A" \\\\'), column=R.name("q__a"))
     R('share("\\\\"A\\\\" \\\\\\\\", `q__a`)')
@@ -18,20 +18,22 @@ class R(ScriptCode):
 
     @classmethod
     def text(cls, text: str) -> Self:
-        """Returns a string in ASCII, which reads the same in every locale."""
+        """Returns an R string literal of ``text``, in ASCII, which reads the same in every
+        locale."""
         parts = (_character(character) for character in one_line(text))
         return cls._made(f'"{"".join(parts)}"')
 
     @classmethod
     def name(cls, name: str) -> Self:
-        """Quotes a name in backticks. Raises ValueError unless of letters, digits and ``_ . -``."""
+        """Returns a column's name in backticks. Raises ValueError unless it is of letters, digits
+        and ``_ . -``."""
         if not re.fullmatch(r"[\w.-]+", name, re.ASCII):
             raise ValueError(f"{name!r} is no name of a column")
         return cls._made(f"`{name}`")
 
     @classmethod
     def comment(cls, text: str) -> Self:
-        """Returns a line that is a comment."""
+        """Returns a line of R that is a comment with this text."""
         return cls._made(f"# {one_line(text)}".rstrip())
 
 

@@ -13,11 +13,12 @@ from deniably.core.languages.code import ScriptCode
 from deniably.core.steering import one_line
 
 _MARKS = re.compile(r"[`\"$\\{}]")
+# /* and // and */ would begin or end a comment.
 _COMMENTS = re.compile(r"/(?=[/*])|\*(?=/)")
 
 
 class Stata(ScriptCode):
-    """A piece of Stata.
+    """Source code of Stata.
 
     >>> Stata.text('"A" `x` /* B')
     Stata('"\\'A\\' \\'x\\' / * B"')
@@ -25,12 +26,15 @@ class Stata(ScriptCode):
 
     @classmethod
     def text(cls, text: str) -> Self:
-        """Returns a string, with an apostrophe for each mark that Stata would heed in it."""
+        """Returns a Stata string literal, with an apostrophe for each mark that Stata interprets.
+
+        A space is put into each mark of a comment.
+        """
         return cls._made(f'"{_plain(text)}"')
 
     @classmethod
     def comment(cls, text: str) -> Self:
-        """Returns a line that is a comment."""
+        """Returns a line of Stata that is a comment with this text, changed as by ``text``."""
         return cls._made(f"* {_plain(text)}".rstrip())
 
 
