@@ -438,7 +438,8 @@ def test_a_screen_reader_follows_from_the_start_to_the_end(phone: Watched) -> No
     in_order(
         phone, "DisclosureTriangle “Language of this page: English”", "heading",
         "StaticText “Your device rolls a die for every answer.", "list", "listitem",
-        "region “Somebody who sees what is sent", "term", "StaticText “from one answer that is sent”",
+        "region “Somebody who sees what is sent", "term",
+        "StaticText “from one answer that is sent”",
         "definition", "StaticText “58–75”",
         "StaticText “from all 2 that are sent”",
         "StaticText “50: tossing a coin”",

@@ -232,7 +232,7 @@ def _walk_together(survey: Survey, progress: Callable[[str], object]) -> ReportA
     walks: list[ReportWalk] = []
     for each in whole_reports(survey):
         walks.append(each)
-        progress(f"walking whole reports, {len(walks)} pairs")
+        progress(f"walking whole reports, {len(walks)} times")
     together, *pairs = walks
     return ReportAudit(together, tuple(pairs))
 

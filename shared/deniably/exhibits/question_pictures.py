@@ -288,9 +288,11 @@ def _dots(
     # The adjusted shares may sum to a little less than 1: dots that are left go to the top.
     places_ += [float(range_[1])] * (plot.DOTS - len(places_))
     unsure = [
-        quantile for quantile in quantiles if narrative.width(quantile, range_) > shown.UNSURE
+        quantile
+        for quantile in quantiles
+        if quantile.share > 0.5 and narrative.width(quantile, range_) > shown.UNSURE
     ]
-    from_ = min((quantile.share for quantile in unsure if quantile.share > 0.5), default=1.0)
+    from_ = min((quantile.share for quantile in unsure), default=1.0)
     known = sum((k + 0.5) / plot.DOTS < from_ for k in range(plot.DOTS))
     notes = [
         "Each dot is 1 in 20 people. Where single dots lie is a guess, because many shapes"

@@ -377,6 +377,11 @@ class Supporting(_Itself):
         return self.k * (2 if self.both else 1) + self.blanks
 
     @property
+    def own_cells(self) -> slice:
+        """The cell of each of the ``k`` choices that a report names if it supports the choice."""
+        return slice(1, 2 * self.k, 2) if self.both else slice(self.k)
+
+    @property
     def exact(self) -> bool:
         """True: probabilities are exact, and there are finitely many reports."""
         return True

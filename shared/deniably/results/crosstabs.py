@@ -396,7 +396,7 @@ def _supports(
         for part, law, place in zip(parts, laws, places, strict=True):
             rows = [row[place] or () for row in both]
             # Cells from k on are blanks that pad answers; they are no choices.
-            supports = support_rows(rows, law.cell_count)[:, : law.k]
+            supports = support_rows(rows, law.cell_count)[:, law.own_cells]
             part.append(np.repeat(np.packbits(supports, axis=1), times, axis=0))
     if not any(map(len, parts[0])):
         raise Incomparable("no respondent was asked both questions")

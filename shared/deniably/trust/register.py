@@ -240,8 +240,8 @@ def check_entry(entry: RegisterEntry, survey: Survey) -> None:
 
 
 _WORDS = {
-    "epsilon": "epsilon of this survey than its definition has",
-    "questions": "mechanism or epsilon of a question than the definition has",
-    "delta": "delta of this survey than its definition has",
-    "history": "epsilon of all waves than the definition has",
+    "epsilon": "epsilon",
+    "questions": "mechanism or epsilon of a question",
+    "delta": "delta",
+    "history": "epsilon of all waves",
 }
