@@ -62,5 +62,6 @@ const FREE_TEXT =
 export const encode = (question, answer) =>
   /** @type {Type} */ (types.get(question.type)).encode(taken(question), answer);
 
-/** @type {(question: Question) => Question} with the mechanism that takes the answer */
+/** @type {(question: Question) => Question} the same with the mechanism that takes the answer: of a
+ * memoised one, the mechanism inside */
 const taken = (question) => ({ ...question, mechanism: inner(question.mechanism) });
