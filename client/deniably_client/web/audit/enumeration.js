@@ -17,8 +17,10 @@ import { randomise } from "../mechanisms/mechanism.js";
  * @typedef {Map<bigint, bigint>} Shares
  */
 
-/** Thrown where a branch is less probable than the cut. One object for all: making an Error is slow,
- * because it collects the stack. */
+/**
+ * Thrown where a branch is less probable than the cut. One object for all: making an Error is
+ * slow, because it collects the stack.
+ */
 const CUT_OFF = new Error("less probable than the cut");
 
 /** Coins that walk a tree: repeat a path, then take the first branch of every further draw. */

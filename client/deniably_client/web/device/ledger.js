@@ -132,8 +132,10 @@ export function charge(ledger, entries, limits, since) {
   return [...ledger, ...entries];
 }
 
-/** @type {(check: (since: CountedSince) => void, day: string) => boolean} whether the report fits where
- * only charges from this day on count */
+/**
+ * Whether the report fits where only charges from this day on count.
+ * @type {(check: (since: CountedSince) => void, day: string) => boolean}
+ */
 function fits(check, day) {
   try {
     check({ author: day, overall: day });
@@ -206,8 +208,11 @@ function short(value) {
   return [((n << 64n) + d - 1n) / d, 1n << 64n];
 }
 
-/** @type {(number: bigint) => number} the logarithm of a number of any size, from its first 17 digits:
- * a double holds nothing above 1.8e308 */
+/**
+ * The logarithm of a number of any size, from its first 17 digits: a double holds nothing above
+ * 1.8e308.
+ * @type {(number: bigint) => number}
+ */
 function ln(number) {
   const digits = String(number);
   return Math.log(Number(`0.${digits.slice(0, 17)}`)) + digits.length * Math.LN10;

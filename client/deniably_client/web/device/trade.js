@@ -47,6 +47,8 @@ export function endTrade(memory, version, trade) {
   return left.length > 0 ? { ...rest, trades: Object.fromEntries(left) } : rest;
 }
 
-/** @type {(memory: Memory, version: string, trade: Trade) => boolean} whether this very trade is open;
- * another tab may have ended it and begun a new one */
+/**
+ * Whether this very trade is open; another tab may have ended it and begun a new one.
+ * @type {(memory: Memory, version: string, trade: Trade) => boolean}
+ */
 const isOpen = ({ trades }, version, { blinded }) => trades?.[version]?.blinded === blinded;

@@ -3,9 +3,11 @@
 import type { Coins } from "../core/coins.js";
 import type { Answers, Definition, Question, Stratum } from "../survey/types.js";
 
-/** One charge: the privacy loss of one question. `odds`, `exponent` and `delta` are fractions as texts;
- * `version` is the digest of the survey's definition, `author` a public key, or empty. It holds no
- * answer. */
+/**
+ * One charge: the privacy loss of one question. `odds`, `exponent` and `delta` are fractions as
+ * texts; `version` is the digest of the survey's definition, `author` a public key, or empty. It
+ * holds no answer.
+ */
 export interface LedgerEntry {
   day: string;
   author: string;

@@ -4,8 +4,10 @@
 import { Unreachable, send } from "./send.js";
 import { read, recordSent, setAside, ticketOf, wasRefused } from "./storage.js";
 
-/** The most reports that one page sends; the next page sends more. Many at once from one address would
- * show the server that they are one person's. */
+/**
+ * The most reports that one page sends; the next page sends more. Many at once from one address
+ * would show the server that they are one person's.
+ */
 const MOST = 3;
 /** Milliseconds before each report, plus up to VARYING more, so that one person's reports do not
  * arrive back to back. */

@@ -67,8 +67,10 @@ async function answers(address) {
   }
 }
 
-/** Goes back to the entry of the tab's history at which this page was opened: what comes later then can
- * be cut off. */
+/**
+ * Goes back to the entry of the tab's history at which this page was opened: what comes later then
+ * can be cut off.
+ */
 async function toFirstStep() {
   const depth = Number(history.state?.depth ?? 0);
   if (depth === 0) return;

@@ -31,8 +31,10 @@ function reveal(selector, shown) {
  * @typedef {Omit<Answering, "answers" | "changed"> & {verified: VerifiedSurvey}} About
  */
 
-/** The memory, with the author and the register that were verified just now; nothing is stored yet.
- * @type {(about: About) => Promise<Memory>} */
+/**
+ * The memory, with the author and the register that were verified just now; nothing is stored yet.
+ * @type {(about: About) => Promise<Memory>}
+ */
 const recall = async ({ verified }) => remember(await read(), verified);
 
 /**

@@ -99,8 +99,10 @@ function row(mechanism, kept) {
   });
 }
 
-/** @type {(mechanism: Memoised) => boolean} whether every memo can make every report: no weight is 0
- * or negative */
+/**
+ * Whether every memo can make every report: no weight is 0 or negative.
+ * @type {(mechanism: Memoised) => boolean}
+ */
 function fits(mechanism) {
   const { once } = mechanism;
   if (once.name !== "channel") return weights(mechanism, sizes(once).of)[0] >= 1n;

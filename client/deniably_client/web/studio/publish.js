@@ -93,8 +93,10 @@ function results() {
   return { ...others, minimum: /^\d{1,15}$/.test(text) ? Number(text) : text, ...(to && { to }) };
 }
 
-/** Saves what this page has, and returns the definition as it would be published. Throws Refused where
- * the definition is not what this page shows. */
+/**
+ * Saves what this page has, and returns the definition as it would be published. Throws Refused
+ * where the definition is not what this page shows.
+ */
 async function definition() {
   await put("name", address.value.trim());
   await put("results", results());

@@ -137,8 +137,10 @@ export async function openCopy({ salt, vector, sealed }, words) {
   return plain.slice(before.length);
 }
 
-/** @type {(words: string[], salt: Uint8Array<ArrayBuffer>) => Promise<CryptoKey>} the key that the words
- * open, by a slow hash */
+/**
+ * The key that the words open, by a slow hash.
+ * @type {(words: string[], salt: Uint8Array<ArrayBuffer>) => Promise<CryptoKey>}
+ */
 async function stretched(words, salt) {
   const password = new TextEncoder().encode(words.join(" "));
   const base = await crypto.subtle.importKey("raw", password, "PBKDF2", false, ["deriveKey"]);

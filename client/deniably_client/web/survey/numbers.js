@@ -62,8 +62,10 @@ function cell(range, given, cells, name) {
   return Math.floor((Math.min(Math.max(nearest, 0), count - 1) * cells) / count);
 }
 
-/** @type {(range: Range, k: number, exactly: boolean, path: string) => void} a mean needs a position
- * for each number; else some may share a cell */
+/**
+ * A mean needs a position for each number; else some may share a cell.
+ * @type {(range: Range, k: number, exactly: boolean, path: string) => void}
+ */
 function cellsFit(range, k, exactly, path) {
   const count = positions(range);
   const fits = exactly ? k === count : k <= count;

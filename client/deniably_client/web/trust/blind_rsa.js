@@ -86,8 +86,10 @@ function power(base, modulus) {
   return (result * base) % modulus;
 }
 
-/** @type {(number: bigint, modulus: bigint) => bigint | undefined} the inverse, if there is one; by
- * the extended algorithm of Euclid */
+/**
+ * The inverse, if there is one; by the extended algorithm of Euclid.
+ * @type {(number: bigint, modulus: bigint) => bigint | undefined}
+ */
 function inverted(number, modulus) {
   let [above, below, first, second] = [modulus, number, 0n, 1n];
   while (below > 0n) {

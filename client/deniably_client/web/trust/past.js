@@ -8,8 +8,10 @@ import { BLOCK, NOTHING, logRoot, root } from "./trees.js";
 
 /** @import { Listing, More, Published, RegisterCheckpoint } from "./types.js" */
 
-/** How many hashes are asked for at once. The server cannot tell which of so many entries was the last
- * that this device saw. */
+/**
+ * How many hashes are asked for at once. The server cannot tell which of so many entries was the
+ * last that this device saw.
+ */
 const VOLUME = 1024;
 const HASHES = object({ hashes: list(HASH, 0, VOLUME) });
 const REWRITTEN = "the register's history was rewritten: its entries are others than before";

@@ -88,8 +88,10 @@ async function checkListing({ blocks, entry, head: signed, log_path, map_path, r
   return seal;
 }
 
-/** @type {(blocks: readonly string[]) => number} how many entries are before the recent ones, which
- * begin with the last complete block */
+/**
+ * How many entries are before the recent ones, which begin with the last complete block.
+ * @type {(blocks: readonly string[]) => number}
+ */
 const firstRecent = (blocks) => BLOCK * Math.max(0, blocks.length - 1);
 
 /**

@@ -15,8 +15,10 @@ export async function checkSignature(digest, author, signature) {
   }
 }
 
-/** @type {(key: string, signature: string, text: string) => Promise<boolean>} whether the signature of the text is
- * the key's; both are in hexadecimal */
+/**
+ * Whether the signature of the text is the key's; both are in hexadecimal.
+ * @type {(key: string, signature: string, text: string) => Promise<boolean>}
+ */
 export const signedBy = (key, signature, text) =>
   verify(bytes(key), bytes(signature), new TextEncoder().encode(text));
 
