@@ -35,7 +35,11 @@ from deniably_client.storage import Storage
 
 
 def with_limits(command: Callable[..., None]) -> Callable[..., None]:
-    """Adds the limit options to a command, which gets them as its argument ``limits``."""
+    """Adds the options of the privacy limits to a command, which gets them as its argument
+    ``limits``.
+
+    The command ends with a usage error where a limit is not a decimal that a ledger allows.
+    """
 
     @click.option(
         "--limit",
