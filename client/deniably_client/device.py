@@ -304,6 +304,7 @@ class Device:
         listing = self._request("GET", address, LARGEST_LISTING).body
         path = what_more(self._memory.read(), self._origin, listing)
         further = {path: self._request("GET", f"{self._base}{path}", REGISTER).body} if path else {}
+        # All requests come before the update: none is made while the memory is locked.
         verified: list[VerifiedSurvey] = []
 
         def meet(memory: Memory) -> Memory:
@@ -335,9 +336,10 @@ class Device:
 
     @cached_property
     def questions(self) -> list[Question]:
-        """The questions for this device: all, or ``ask`` of them drawn at random once.
+        """The questions that this device asks: all or, where the survey has ``ask``, so many of
+        them, drawn at random once.
 
-        After ``take_part`` they are the part.
+        After ``take_part`` they are the part that it chose.
         """
         ordered = question_subset.ordered_questions(self._memory.read(), self.survey)
         if ordered is None:
@@ -673,6 +675,7 @@ def _address(url: str) -> tuple[str, str, str]:
 def _origin(parts: SplitResult) -> str:
     """The origin as browsers write it: lower case, without the default port."""
     host = parts.hostname or ""
+    # urlsplit takes the brackets of an IPv6 address off.
     shown_host = f"[{host}]" if ":" in host else host
     usual = parts.port in (None, _PORTS[parts.scheme])
     return f"{parts.scheme}://{shown_host}" + ("" if usual else f":{parts.port}")

@@ -181,6 +181,7 @@ def _totals(memory: Memory, limits: Limits) -> list[_Total]:
         leaving = first_to_leave(counted) if scope in ENDING_SCOPES else None
         return _Total(scope, name, loss, share(loss, scope, limits), ever, leaving)
 
+    # In the order of their first charges.
     versions = {entry.version: entry.survey for entry in ledger}
     authors = dict.fromkeys(entry.author for entry in ledger)
     return [

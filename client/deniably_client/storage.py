@@ -38,7 +38,7 @@ _TABLE = """CREATE TABLE IF NOT EXISTS memory (
 
 
 class Transient:
-    """A memory that ends with the object. It writes nothing to disk."""
+    """A device's memory that ends with this object. It writes nothing to disk."""
 
     def __init__(self) -> None:
         self._memory = Memory()

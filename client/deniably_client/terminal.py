@@ -307,6 +307,7 @@ class Talk:
         reply = click.prompt(
             f"\n{self.words(question)} ({yes}/{no})", default=no, show_default=False
         )
+        # English is taken in every language, because many people type it.
         return str(reply).strip().casefold() in (yes, yes[0], "y", "yes")
 
     def _explain(self, question: Question) -> None:

@@ -143,6 +143,7 @@ def _publish(folder: Path, url: str, token: str) -> str:
 
 
 def _deniably(*arguments: str, token: str = "") -> str:
+    # In a process of its own: the client may not import the server.
     command = [sys.executable, "-m", "deniably_client", *arguments]
     environment = os.environ | ({"DENIABLY_TOKEN": token} if token else {})
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)

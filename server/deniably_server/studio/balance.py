@@ -28,6 +28,7 @@ from deniably.authoring.quick_check import LARGEST_N, FigureMargin, QuickCheck, 
 from deniably.authoring.ways import Operation
 from deniably.core.errors import BadSurvey, Problem
 
+# Paths and messages of the compiler, such as $.questions[3].choices[0].label.
 _PATH = re.compile(r"\$(?:\.questions\[(\d+)\])?\.?(.*)")
 _MISSING = re.compile(r"the key (\w+) is missing")
 _FEW_CHOICES = re.compile(r"\w+ needs choices\b|a list of 1; allowed is a list of 2 to ")

@@ -113,6 +113,7 @@ def edit(name: str) -> Response:
         member.team.id, known(name), wanted.revision, wanted.edit, operation_of(wanted.operation)
     )
     if isinstance(result, DraftClash):
+        # Raw: the encoder of answers writes decimals as texts, to_json as numbers.
         theirs = msgspec.Raw(to_json(result.theirs).encode())
         return json_answer({"theirs": theirs, "revision": result.revision}, 409)
     return json_answer(

@@ -204,6 +204,7 @@ def _taken(name: str, taken: Collection[str]) -> str:
 def _publishable(draft: Draft) -> Survey:
     """Raises BadSurvey where devices would refuse the survey, and Conflict where another survey has
     its address."""
+    # As the file that an author can download: from that a terminal makes the same definition.
     survey = compiled(to_yaml(written(draft.document)).encode())
     if refusals(survey):
         spent = privacy_spent(survey.total)

@@ -88,6 +88,7 @@ def sign_in() -> Response:
         if token is None:
             raise Unauthorised("no group of this server has this signature")
         cookie = studio.sign_in(token.id, hash_of_word(wanted.word))
+        # A word is good once, and this one began a session before.
         if cookie is None:
             raise Unauthorised("this signature was used already; load the page again")
     except Unauthorised:

@@ -110,6 +110,7 @@ def make_link(name: str) -> Response:
 def tried(secret: str) -> ResponseReturnValue:
     """Renders the form of a draft for the bearer of its link, to try it out."""
     limits = current_limits()
+    # A secret must not be found by trying many.
     limits.check_failures(request.environ)
     try:
         draft = current_store().studio.tried(secret)

@@ -133,6 +133,7 @@ def bundle_modules(
     for path in entries:
         bundle.run(path)
     for module in modules.values():
+        # What runs at once is not a function any more that a late import could call.
         if early := bundle.done & {*module.late}:
             raise ValueError(f"{module.path}.js: imports later what is there: {sorted(early)}")
     later_modules = [bundle.later(path) for path in modules if path not in bundle.done]
@@ -167,6 +168,7 @@ class _Bundle:
     def _ready(self, path: str) -> _Module:
         self.done.add(path)
         module = self.modules[path]
+        # First what it imports, in the order in which a browser would run it.
         for each in dict.fromkeys(each for each, _, _ in module.imports):
             if each in self.modules and each not in self.done:
                 self._add(each)

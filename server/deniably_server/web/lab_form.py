@@ -94,6 +94,7 @@ def _stops(declared: ExperimentInput) -> list[str]:
     steps = [low + (high - low) * k / _STOPS for k in range(_STOPS + 1)]
     if isinstance(declared, Whole):
         return [str(number) for number in sorted({round(step) for step in steps})]
+    # Rounded and read back: a stop has to be a value that the field itself takes.
     return [shown(declared, declared.read("", f"{float(step):.3g}")) for step in steps]
 
 

@@ -17,14 +17,15 @@ _FOR_INVITED = "invited."
 
 
 def chosen(survey: Survey) -> Words:
-    """Returns the words of the language in the query (``?language=de``), else of the survey's."""
+    """Returns the texts of the interface in the language that the query names (``?language=de``),
+    else in the survey's."""
     code = request.args.get("language", "")
     return Words(code if code in LANGUAGES else survey.language)
 
 
 def asked_for() -> Words:
-    """Returns the words of the language in the query, else of the browser's, for a page that
-    belongs to no survey."""
+    """Returns the texts of the interface in the language that the query names, else in one that the
+    browser accepts, else in English: for a page that belongs to no survey."""
     code = request.args.get("language", "")
     return Words(
         code if code in LANGUAGES else request.accept_languages.best_match(LANGUAGES) or "en"

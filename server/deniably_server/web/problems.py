@@ -291,6 +291,7 @@ def refuse(error: Exception, environ: WSGIEnvironment) -> Response:
     document = members(error) | {"instance": f"/requests/{request_id}"}
     response = json_answer(document, kind.status, MEDIA_TYPE)
     if isinstance(error, errors.Unauthorised):
+        # RFC 6750, section 3, as below for a token of another role.
         response.headers["WWW-Authenticate"] = "Bearer"
     if isinstance(error, errors.TooMany | errors.Busy):
         response.headers["Retry-After"] = str(error.wait)
@@ -324,7 +325,7 @@ def _plain(error: http.HTTPException) -> Kind:
 @problems.get("/problems/<name>")
 @Operation({200: {TEXT: None}}, ("not-found",))
 def explain(name: str) -> Response:
-    """Shows what a type of problem means."""
+    """Shows as text what a type of problem means, and when it occurs."""
     kind = KINDS.get(name)
     if kind is None:
         raise errors.NotFound("there is no such type of problem")

@@ -183,6 +183,7 @@ def _packed(name: str) -> bytes:
 
 
 def _build() -> str:
+    # Templates, too: a page and the files that it names belong to one build.
     pages = sorted(_contents(files("deniably_server") / "templates"))
     tags = sorted((name, file.tag) for name, file in _files().items())
     return hashlib.sha256(repr((tags, pages)).encode()).hexdigest()[:16]

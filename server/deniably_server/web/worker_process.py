@@ -154,6 +154,7 @@ class WorkerProcess:
     def _start(self) -> None:
         own_end, child_end = socket.socketpair()
         if not os.fork():
+            # The child, which never comes back from here.
             self._forker(child_end, self._prepare, self._bounds, self._niceness)
         child_end.close()  # else the line would stay open when the forker ends
         self._line = own_end
@@ -224,6 +225,7 @@ def _worked(line: socket.socket, answer: Answerer, question: bytes, bounds: Boun
     finally:
         os.close(read_end)
         with suppress(ProcessLookupError):
+            # Whatever it still does: its message is complete, or it is too late.
             os.kill(worker, signal.SIGKILL)
         _, status = os.waitpid(worker, 0)
     ended = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
