@@ -55,9 +55,8 @@ function cell(range, given, cells, name) {
     throw new BadAnswer(`${name} needs a number`);
   }
   const [n, d] = steps(range, decimal(plain));
-  // floor(n/d + 1/2), halves upwards. BigInt division rounds towards 0; below 0 the sign is
-  // enough.
-  const nearest = Number((2n * n + d) / (2n * d));
+  // floor(n/d + 1/2), halves upwards; but BigInt division rounds towards 0.
+  const nearest = Number((2n * n + d) / (2n * d)); // below 0 only the sign matters
   const count = positions(range);
   return Math.floor((Math.min(Math.max(nearest, 0), count - 1) * cells) / count);
 }
