@@ -44,7 +44,7 @@ export async function blind(key, prepared, salt = random(SALT), inverse) {
 export async function finalise(key, prepared, blindSignature, inverse, saltLength = SALT) {
   const modulus = read(checked(key));
   if (!isNumber(blindSignature, key)) throw new Refused("the blind signature is no number below the key");
-  // The signature counts only if it is valid: one by another key could mark this device (SPEC 11.5).
+  // Only a valid signature is used: one by another key could mark this device (SPEC 11.5).
   const number = (read(blindSignature) * read(inverse)) % modulus;
   const signature = number.toString(16).padStart(key.length, "0");
   await verify(key, prepared, signature, saltLength);
