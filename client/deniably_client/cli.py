@@ -34,6 +34,7 @@ class _Commands(click.Group):
         return sorted(_entries())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        # Loaded here and not when the list is made: to load a command imports all that it needs.
         entry = _entries().get(cmd_name)
         if not entry:
             return None
@@ -71,7 +72,7 @@ def deniably() -> None:
 
 
 def main() -> None:
-    """Run the command line. A DeniablyError becomes one sentence and exit status 1."""
+    """Runs the command line. A DeniablyError becomes one sentence and exit status 1."""
     try:
         deniably()
         return

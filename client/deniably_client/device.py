@@ -1,4 +1,4 @@
-"""A respondent's device: fetch, verify, randomise, submit.
+"""A respondent's device: it fetches a survey, verifies it, randomises answers and submits a report.
 
     receipt = Device("https://example.org/s/workplace").answer({"stolen": "yes"})
 
@@ -78,18 +78,22 @@ _HOST = re.compile(r"[^@\\\s]+")
 backslash is refused because URL parsers disagree on the host around it."""
 
 RETRIES = 6
-"""Waits double from 0.5 to 16 seconds. A Retry-After, capped at 5 minutes, replaces them."""
+"""How often a request is tried again. Waits double from 0.5 to 16 seconds; a Retry-After, capped at
+5 minutes, replaces them."""
 
 
 @dataclass(frozen=True)
 class Receipt:
     """Proof for the respondent: the promised privacy loss and a digest of the sent report.
 
-    ``losses`` maps each question to its exact worst-case privacy loss; ``total`` is their
-    composition. ``digest`` is the SHA-256 of the sent bytes in hexadecimal. ``author`` is the
-    author's fingerprint. ``register`` is the seal of the server's register: compare it with the
-    one that others got. In a survey with waves ``history`` is the loss over all waves, and
-    ``recognised`` of 100 people can be recognised from wave to wave (None where few are).
+    ``losses`` maps the name of each question in the report to its exact worst-case privacy loss.
+    ``total`` bounds what one report to this survey can lose: it is the composition of all losses,
+    and more than that of ``losses`` where a report has only a part of the questions. ``digest`` is
+    the SHA-256 of the sent bytes in hexadecimal. ``version`` is the digest of the survey's
+    definition, ``author`` the author's fingerprint. ``register`` is the seal of the server's
+    register: compare it with the one that others got. In a survey with waves ``history`` is the
+    loss over all waves, and ``recognised`` of 100 people can be recognised from wave to wave (None
+    where few are).
     ``stratum`` is what the link said, and was sent as it is; empty without strata.
     ``again`` marks a report that was made before: nothing was randomised or charged, and the
     answers given this time were not used. A receipt never holds an answer.
@@ -163,10 +167,12 @@ class Receipt:
 
 @dataclass(frozen=True)
 class Cost:
-    """The privacy loss that counts before and after a report: by survey, author and overall.
+    """The privacy loss that counts against each limit before and after a report.
 
-    ``ever`` is the loss of all that this device ever sent, this report included. ``leaving`` is
-    what stops counting first, of the author's total and of that over all; None where nothing does.
+    ``before`` and ``after`` have the loss for "survey" (all reports to this version), "author" and
+    "overall". ``ever`` is the loss of all that this device ever sent, this report included.
+    ``leaving`` has, for "author" and "overall", the loss that stops counting first and the day on
+    which it does; None where nothing counts.
     """
 
     before: Mapping[Scope, Loss]
@@ -190,17 +196,19 @@ class _Session(BoundedSession):
     def merge_environment_settings(
         self, url: Any, proxies: Any, stream: Any, verify: Any, cert: Any
     ) -> Any:
-        """Returns the settings of one request; no request of a device names proxies of its own."""
+        """Returns the settings (proxies, certificates) of one request, looked up once for each
+        server: no request of a device names proxies of its own."""
         parts = urlsplit(str(url))
         return self._settings(f"{parts.scheme}://{parts.netloc}", stream, verify, cert)
 
 
 _read_survey = lru_cache(maxsize=4)(read_survey)
-"""The devices of a rehearsal get the same bytes, and a definition is never changed."""
+"""Reads a definition, once for the same bytes: all devices of a rehearsal get the same ones, and
+nothing changes a definition."""
 
 
 def session(retries: int = RETRIES) -> requests.Session:
-    """Make a requests session that reveals nothing about its owner and retries.
+    """Returns a requests session that reveals nothing about its owner, and tries again.
 
     It sends no cookies, no credentials (not even from ~/.netrc) and a fixed User-Agent. Connection
     faults, 429 and 5xx are retried with the same bytes after growing, jittered waits. Give one
@@ -208,11 +216,13 @@ def session(retries: int = RETRIES) -> requests.Session:
     """
     new_session = _Session()
     new_session.auth = _nobody
+    # In the order of SPEC 6.1: the names and order of headers could tell devices apart.
     new_session.headers.clear()
     new_session.headers.update({"User-Agent": "deniably", "Accept": "application/json"})
     new_session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
     policy = BoundedRetry(
         total=retries,
+        # A POST, too: a report that comes twice has one id, and counts once.
         allowed_methods=None,
         status_forcelist=[429, 500, 502, 503, 504],
         backoff_factor=0.5,
@@ -229,12 +239,12 @@ class Device:
     """One respondent's device for one survey.
 
     ``url`` is the survey's address (``/s/<name>`` or ``/api/surveys/<name>``), with the stratum of
-    its link behind a ``?`` where the survey has strata. ``memory`` stores
-    reports, the ledger of privacy losses, and registers seen; without one they end with this
-    object. The device refuses what would exceed its ``limits``. ``digest`` pins the survey's
-    version and ``fingerprint`` its author, where the respondent knows them. ``invitation`` is the
-    code for a survey by invitation; a link may carry it after the ``#``. ``timeout`` is in seconds
-    for each request.
+    its link behind a ``?`` where the survey has strata. ``memory`` stores reports, the ledger of
+    privacy losses, and what was seen of registers; without one they end with this object. The
+    device refuses what would exceed its ``limits``. ``digest`` pins the survey's version and
+    ``fingerprint`` its author, where the respondent knows them. ``invitation`` is the code for a
+    survey by invitation; a link may carry it after the ``#``. ``timeout`` is in seconds for each
+    request.
 
     Raises ValueError where ``url`` is not the address of a survey.
     """
@@ -262,14 +272,15 @@ class Device:
     def survey(self) -> Survey:
         """The survey, verified against the server's public register. It is fetched once.
 
-        Raises Refused with the reason, AuthorChanged where only the author differs from those
-        known at this server, Rejected and Unreachable.
+        Raises Refused, with the reason, where the survey cannot be trusted; AuthorChanged where
+        only the author differs from those known at this server; Rejected where the server refuses
+        a request; Unreachable where it does not answer.
         """
         return self._verified[0]
 
     @property
     def author(self) -> str:
-        """The author's public key. Raises what ``survey`` raises."""
+        """The author's public key, 64 hexadecimal digits. Raises what ``survey`` raises."""
         return self._verified[1].author
 
     @cached_property
@@ -293,6 +304,7 @@ class Device:
         listing = self._request("GET", address, LARGEST_LISTING).body
         path = what_more(self._memory.read(), self._origin, listing)
         further = {path: self._request("GET", f"{self._base}{path}", REGISTER).body} if path else {}
+        # All requests come before the update: none is made while the memory is locked.
         verified: list[VerifiedSurvey] = []
 
         def meet(memory: Memory) -> Memory:
@@ -311,6 +323,7 @@ class Device:
             survey = _read_survey(response.body)
         except BadSurvey as error:
             raise Refused(f"this survey's definition cannot be trusted: {error}") from None
+        # The tag of a compressed response is weak (SPEC 6).
         if response.headers.get("ETag", "").removeprefix("W/").strip('"') != survey.digest:
             raise Refused("the definition is not the version that the server says it is")
         if self.digest is not None and self.digest != survey.digest:
@@ -323,9 +336,10 @@ class Device:
 
     @cached_property
     def questions(self) -> list[Question]:
-        """The questions for this device: all, or ``ask`` of them drawn at random once.
+        """The questions that this device asks: all or, where the survey has ``ask``, so many of
+        them, drawn at random once.
 
-        After ``take_part`` they are the part.
+        After ``take_part`` they are the part that it chose.
         """
         ordered = question_subset.ordered_questions(self._memory.read(), self.survey)
         if ordered is None:
@@ -333,37 +347,41 @@ class Device:
         return [question for question in self.survey.questions if question in ordered]
 
     def take_part(self) -> list[Question]:
-        """Answer a part of the questions, where ``cost`` raises BudgetSpent and the survey allows
-        it; returns the questions of the part, which are ``questions`` from now on.
+        """Chooses the part of the questions that the limits leave room for, and returns it.
 
-        Chance draws an order of the questions once, and the memory keeps it; the part is what fits
-        in that order. Tell your user before you ask: most of what the limits permit is given away,
-        chance drew the part, and a shorter report shows whoever sees it that less was left.
+        Use it where ``cost`` raises BudgetSpent and the survey allows a part. From then on
+        ``questions`` is the part. Chance draws an order of the questions once, and the memory keeps
+        it; the part is what fits in that order. Tell your user before you ask: most of what the
+        limits permit is given away, chance drew the part, and a shorter report shows whoever sees
+        it that less was left.
 
         Raises BudgetSpent where nothing fits, or the survey allows no part or was answered before.
         """
         survey = self.survey
         if not survey.part or self.kept is not None:
-            self.cost()
+            self.cost()  # raises BudgetSpent where all questions do not fit
             return self.questions
         memory = self._memory.update(lambda memory: question_subset.with_order(memory, survey))
+        # Forgets the questions that were drawn before: from now on the kept order decides.
         self.__dict__.pop("questions", None)
         part = question_subset.part_of(memory, survey, self.author, _today(), self.limits)
         if not part:
-            self.cost()
+            self.cost()  # raises BudgetSpent, with what is spent
         self.questions = part
         return part
 
     @property
     def kept(self) -> StoredReport | None:
-        """The report this device made for this survey, if any."""
+        """The report that this device made for this version of the survey; None where it made
+        none."""
         return self._memory.read().reports.get(self.survey.digest)
 
     @property
     def stratum(self) -> dict[str, str]:
-        """The stratum of this device's report: of the one it made, else of its link.
+        """The stratum of this device's report: that of the report it made, else that of its link.
 
-        Empty without strata. Raises BadLink where the link names none.
+        It maps each key of the survey's strata to a value, and is empty without strata. Raises
+        BadLink where the link names no stratum.
         """
         return remembered.stratum_of(self._memory.read(), self.survey, self._query)
 
@@ -377,14 +395,17 @@ class Device:
         return self._memory.read().ticket(self.survey.digest)
 
     def trade(self, invitation: str | None = None) -> None:
-        """Trade an invitation, by default the device's, for an unlinkable ticket.
+        """Trades an invitation, by default the device's, for a ticket that cannot be linked to it.
+
+        Does nothing where the survey needs none, or there is a ticket or a report already.
 
         ``answer`` does this where needed. Trade early: the longer before the report, the less the
         time of the trade reveals about the report. Repeating it after a fault is safe.
 
-        Raises BadInvitation, InvitationUnknown, InvitationUsed, Uninvited where there is no code,
-        BudgetSpent, Refused where the server signs with another key than its register shows,
-        SurveyClosed, Rejected and Unreachable.
+        Raises BadInvitation for a text that is no code, Uninvited where there is none;
+        InvitationUnknown and InvitationUsed where the server says so; BudgetSpent where the device
+        would refuse to answer; Refused where the server signs with another key than its register
+        shows; SurveyClosed, Rejected and Unreachable.
         """
         if not self.needs_invitation:
             return
@@ -419,23 +440,28 @@ class Device:
             raise Refused("the server's answer to an invitation cannot be read") from None
 
     def fresh(self, changed: Collection[str] = ()) -> list[Question]:
-        """Returns the questions to ask: those that this device does not remember, or that
-        ``changed``."""
+        """Returns the questions to ask: those that this device has not answered yet, and those
+        whose names are in ``changed`` because the true answer is another one now."""
         return remembered.fresh_questions(
             self._memory.read(), self.survey, self.questions, changed, self.author
         )
 
     @property
     def known(self) -> list[Question]:
-        """The questions this device has answered, in this survey or else in earlier waves."""
+        """The questions that this device has answered: in its report to this survey, or else in
+        earlier waves."""
         kept, memory = self.kept, self._memory.read()
         memos = remembered.kept_memos(memory, self.survey, self.author)
         names = memos if kept is None else kept.report.values
         return [question for question in self.survey.questions if question.name in names]
 
     def cost(self, changed: Collection[str] = ()) -> Cost:
-        """Returns the privacy loss of answering, before any question. Raises BudgetSpent and
-        WavesSent."""
+        """Returns the privacy loss of answering, before any question is asked.
+
+        ``changed`` are the names of questions whose true answers have changed. Raises BudgetSpent
+        where a limit of the device would be exceeded, WavesSent where the survey states a number
+        of waves and all of them are answered.
+        """
         memory = self._memory.read()
         day, own = _today(), (self.survey.digest, self.author)
         since = remembered.counted_since(memory, self.author, day)
@@ -460,23 +486,25 @@ class Device:
         changed: Collection[str] = (),
         **named: object,
     ) -> Receipt:
-        """Randomise the true answers, keyed by question name, and submit the report.
+        """Randomises the true answers, keyed by question name, and submits the report.
 
         An answer is the name or label of a choice, a list of these (select_multiple), a number, or
         a mapping by part (vector, point, product). Where the survey asks only some of its
         questions, give answers to ``questions``; others are ignored.
 
         The answers are randomised once. If sending fails, ``resend`` sends the same report. So
-        does ``answer`` where the memory has one; the receipt then says ``again``. Only the
-        questions named in ``changed``, and those shown after them, are randomised and charged
-        again. The charge and the report are stored before anything is sent. In a survey by
-        invitation ``trade`` comes first.
+        does ``answer`` where the memory has one; the receipt then says ``again``. ``changed``
+        has the names of questions whose true answers are others now: only these, and questions
+        whose ``show_if`` names one of them, are randomised and charged again. The charge and the
+        report are stored before anything is sent. In a survey by invitation ``trade`` comes first.
 
-        Where the limits do not leave enough, ``take_part`` first.
+        Where the limits do not leave enough for all questions, call ``take_part`` first.
 
-        Raises BadAnswer, BadLink, BudgetSpent and WavesSent before anything is drawn or sent,
-        AlreadyAnswered where there is no memory, MemoryUnusable, and what ``trade`` and ``resend``
-        raise. Raises TypeError for answers that are not one mapping.
+        Raises, before anything is drawn or sent, BadAnswer for a missing or invalid answer, BadLink
+        for a link without its stratum, BudgetSpent and WavesSent as ``cost`` does. Raises
+        SurveyChanged where the server has another version now, AlreadyAnswered where this device
+        has no memory and has answered, MemoryUnusable where its memory cannot be read or written,
+        what ``trade`` and ``resend`` raise, and TypeError for answers that are not one mapping.
         """
         if answers is None or named:
             example = next(iter(named), self.survey.questions[0].name)
@@ -502,6 +530,7 @@ class Device:
         memories: list[Memory] = []
 
         def kept(memory: Memory) -> Memory:
+            # Both memories: only a comparison shows whether a report was made or was there.
             memories[:] = [memory, change(memory)]
             return memories[1]
 
@@ -510,10 +539,11 @@ class Device:
         return self._send(again=before == after)
 
     def resend(self) -> Receipt:
-        """Submit the stored report again: same bytes, same id, so it counts once.
+        """Submits the stored report again: the same bytes and id, so the server counts it once.
 
-        The receipt says ``again`` where the server already had it.
-        Raises SurveyClosed, Rejected, Unreachable, and ValueError where there is no report yet.
+        The receipt says ``again`` where a server already had the report. Raises SurveyClosed and
+        Rejected where the server refuses, Unreachable where it does not answer, and ValueError
+        where there is no report yet.
         """
         kept = self.kept
         return self._send(again=kept is not None and kept.sent)
@@ -645,6 +675,7 @@ def _address(url: str) -> tuple[str, str, str]:
 def _origin(parts: SplitResult) -> str:
     """The origin as browsers write it: lower case, without the default port."""
     host = parts.hostname or ""
+    # urlsplit takes the brackets of an IPv6 address off.
     shown_host = f"[{host}]" if ":" in host else host
     usual = parts.port in (None, _PORTS[parts.scheme])
     return f"{parts.scheme}://{shown_host}" + ("" if usual else f":{parts.port}")

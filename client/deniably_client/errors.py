@@ -1,4 +1,4 @@
-"""Errors between a device and a server.
+"""Errors of a device, and of its exchange with a server.
 
 DeniablyError
   AlreadyAnswered     this device has made its one report
@@ -20,11 +20,15 @@ from deniably.core.steering import one_line
 
 
 class AlreadyAnswered(DeniablyError):
-    """This device has made its report. A second randomisation would weaken the first one."""
+    """This device has made its report, and has no memory to make a changed one from.
+
+    A second randomisation of the same answer would weaken the first one.
+    """
 
 
 class MemoryUnusable(DeniablyError):
-    """The memory cannot be read or written. The device answers nothing until it is forgotten.
+    """The device's memory cannot be read or written. The device answers nothing until its owner
+    forgets the memory.
 
     Attributes: ``where_and_why``, the folder and the reason.
     """
@@ -70,7 +74,10 @@ class Unreachable(DeniablyError):
 
 
 class AskedToWait(Unreachable):
-    """The server rate-limits this network. Attributes: ``seconds``, ``minutes`` (rounded up)."""
+    """The server rate-limits this network.
+
+    Attributes: the time to wait, in ``seconds`` and in ``minutes`` (rounded up).
+    """
 
     def __init__(self, host: str, seconds: int) -> None:
         self.seconds = seconds

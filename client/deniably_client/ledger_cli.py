@@ -35,7 +35,11 @@ from deniably_client.storage import Storage
 
 
 def with_limits(command: Callable[..., None]) -> Callable[..., None]:
-    """Adds the limit options to a command, which gets them as its argument ``limits``."""
+    """Adds the options of the privacy limits to a command, which gets them as its argument
+    ``limits``.
+
+    The command ends with a usage error where a limit is not a decimal that a ledger allows.
+    """
 
     @click.option(
         "--limit",
@@ -177,6 +181,7 @@ def _totals(memory: Memory, limits: Limits) -> list[_Total]:
         leaving = first_to_leave(counted) if scope in ENDING_SCOPES else None
         return _Total(scope, name, loss, share(loss, scope, limits), ever, leaving)
 
+    # In the order of their first charges.
     versions = {entry.version: entry.survey for entry in ledger}
     authors = dict.fromkeys(entry.author for entry in ledger)
     return [

@@ -22,8 +22,11 @@ def parse_number(typed: str, words: Words) -> str:
     >>> parse_number("1 234,5", Words("de"))
     '1234.5'
     """
+    # U+2212 is the minus sign that some keyboards and spreadsheets write.
     text = typed.strip().replace("\u2212", "-")
     text = re.sub(r"(?<=\d)[\s'’](?=\d{3}(?!\d))", "", text)
+    # A mark before three digits is ambiguous: a comma in every language, a point where it groups
+    # thousands. So is any number with two marks, such as 1.234,5.
     group = "[.,]" if words("number.group") == "." else ","
     if re.fullmatch(rf"-?\d{{1,3}}(({group}\d{{3}})+|[.,]\d{{3}}([.,]\d+)+)", text, re.ASCII):
         raise AmbiguousNumber

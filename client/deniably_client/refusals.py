@@ -44,14 +44,16 @@ _SAID: dict[type[DeniablyError], str] = {
     InvitationUsed: "invited.used",
     BadLink: "strata.text",
 }
-"""Errors whose whole sentence is one text."""
+"""The key of the text that says all about an error of this class."""
 
 
 def refusal_text(error: DeniablyError, words: Words) -> str:
-    """Returns the sentences for an error. Rare errors have only their own English text."""
+    """Returns what a respondent reads about an error, in the language of ``words``; of a rare error
+    its own English text."""
     for kind, key in _SAID.items():
         if isinstance(error, kind):
             return words(key)
+    # The order matters: BudgetSpent is a Refused, and SurveyClosed and others were found above.
     match error:
         case BudgetSpent():
             return _spent(error, words)

@@ -21,6 +21,7 @@ from deniably_client.device import session
 from deniably_client.errors import Unreachable
 from deniably_client.response_body import REGISTER, body
 
+# What may follow the address of a server that was copied from a page of it.
 _PAGE = re.compile(r"/(s|surveys|api/surveys)/[a-z0-9-]+/?$|/register/?$|/$")
 _TIMEOUT = 30  # seconds a request
 
@@ -78,6 +79,7 @@ def _fetched(url: str, maximum: int) -> bytes:
         with session(retries=1).get(
             url, timeout=_TIMEOUT, allow_redirects=False, stream=True
         ) as response:
+            # A redirect is not followed: it could lead to another server's register.
             if response.status_code == 200:
                 return body(response, maximum)
     except requests.RequestException as error:
@@ -95,6 +97,7 @@ def _signed(address: str, whole: Register) -> str:
         return "Nothing is published, so no head is signed."
     base = _PAGE.sub("", address)
     listing = read_listing(_fetched(f"{base}/register/{quote(names[-1])}", LARGEST_LISTING))
+    # The listing was fetched after the register, so its head may have more entries, never fewer.
     if listing.head.count > len(whole.entries):
         whole = _verified(_text(address))  # it has grown meanwhile
     listing.signed.check()

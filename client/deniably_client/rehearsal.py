@@ -93,7 +93,10 @@ def rehearse(url: str, people: int, yes: bool) -> None:
 
 
 def links_of(url: str, survey: Survey) -> list[str]:
-    """Returns the links of all strata; without strata, only ``url``."""
+    """Returns the links to a survey, one for each stratum in order; without strata only ``url``.
+
+    A query or fragment of ``url`` is left out.
+    """
     address = url.partition("#")[0].partition("?")[0]
     return [f"{address}{query_of(stratum)}" for stratum in survey.every_stratum]
 
@@ -101,8 +104,8 @@ def links_of(url: str, survey: Survey) -> list[str]:
 def answer_all(links: Sequence[str], people: Iterable[Mapping[str, object]]) -> Iterator[int]:
     """Lets each person answer with a device of their own. Yields 1 for each report sent.
 
-    ``people`` are true answers by question name. They open the ``links`` in turn. Raises what
-    ``Device.answer`` raises.
+    ``people`` are mappings from the name of a question to the true answer. They open the ``links``
+    in turn. Raises what ``Device.answer`` raises.
     """
     local = threading.local()
 

@@ -16,14 +16,14 @@ from deniably.core.errors import BadInput, Refused
 from deniably.trust.register import LARGEST_REGISTER
 
 DEFINITION = 16 << 20
-"""Size limits are in bytes after decompression. An author's text has at most 1 MiB; the
-mechanisms are added to it."""
+"""The most bytes of a definition. All limits here are in bytes after decompression. An author's
+text has at most 1 MiB; the mechanisms are added to it."""
 REGISTER = LARGEST_REGISTER
 PROBLEM = 64 << 10
-"""Problem details hold a sentence or two."""
+"""The most bytes of problem details (RFC 9457), which hold a sentence or two."""
 
 LONGEST_WAIT = 300.0
-"""The most seconds that a server may ask for between two tries."""
+"""The most seconds that a device waits between two tries, whatever Retry-After says."""
 
 _SOME = 60
 """Seconds to wait after a 429 without a usable Retry-After."""
@@ -39,8 +39,8 @@ def body(response: requests.Response, maximum: int) -> bytes:
 
 
 def seconds_in(header: str | None) -> int:
-    """Returns the whole seconds to wait that Retry-After asks for; 60 where the header is
-    unusable."""
+    """Returns the whole seconds to wait that the header Retry-After asks for, at least 1; 60 where
+    the header is missing or unusable."""
     text = header or ""
     return max(1, int(text)) if text.isascii() and text.isdecimal() and len(text) < 7 else _SOME
 
@@ -57,7 +57,10 @@ class BoundedRetry(Retry):
         _pool: ConnectionPool | None = None,
         _stacktrace: TracebackType | None = None,
     ) -> Self:
-        """Close the failed response, then count one try less."""
+        """Closes the failed response, and returns the policy with one try less.
+
+        urllib3 reads the body to its end before the next try; an endless body has none.
+        """
         if response is not None:
             response.close()
         return super().increment(method, url, response, error, _pool, _stacktrace)

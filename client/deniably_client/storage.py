@@ -25,8 +25,10 @@ from deniably.device.memory import Memory, read_memory
 from deniably_client.errors import MemoryUnusable
 
 Change = Callable[[Memory], Memory]
+"""Returns the memory that replaces the given one. It may run while a lock is held."""
 
 _PURPOSE = b"deniably memory 1"
+"""Data that AES-GCM binds to the text: nothing else under this key passes for a memory."""
 _WAIT = 30.0
 """Seconds to wait for another process that holds the lock."""
 
@@ -36,7 +38,7 @@ _TABLE = """CREATE TABLE IF NOT EXISTS memory (
 
 
 class Transient:
-    """A memory that ends with the object. It writes nothing to disk."""
+    """A device's memory that ends with this object. It writes nothing to disk."""
 
     def __init__(self) -> None:
         self._memory = Memory()
@@ -46,13 +48,14 @@ class Transient:
         return self._memory
 
     def update(self, change: Change) -> Memory:
-        """Apply ``change`` and return the new memory. If it raises, the memory stays as it was."""
+        """Applies ``change`` and returns the new memory, which stays as it was if ``change``
+        raises."""
         self._memory = change(self._memory)
         return self._memory
 
 
 class Storage:
-    """The memory in a folder: ``memory.db``, encrypted, and ``memory.key``.
+    """A device's memory in a folder: ``memory.db``, encrypted, and ``memory.key``.
 
     The default folder is ``DENIABLY_HOME``, else the user's settings folder. Every method raises
     MemoryUnusable where the memory cannot be read or written.
@@ -65,31 +68,34 @@ class Storage:
         self._new_key = self.folder / "memory.key.new"
 
     def read(self) -> Memory:
-        """Returns the memory; an empty one where none was stored, and then no file is made."""
+        """Returns the memory; an empty one, without making a file, where none was stored."""
         if not self._file.exists() and not self._key.exists():
             return Memory()
         with self._explained(), self._transaction() as connection:
             return self._open(connection)
 
     def update(self, change: Change) -> Memory:
-        """Change the memory in one transaction. It is on the disk when this returns.
+        """Changes the memory in one transaction, and returns the new memory once it is on the disk.
 
-        ``change`` runs with the lock held. If it raises, nothing changes.
+        ``change`` gets the memory as it is and returns the new one. It runs with the lock held. If
+        it raises, nothing changes.
         """
         with self._explained(), self._transaction() as connection:
             before = self._open(connection)
             after = change(before)
             if after != before:
                 self._seal(connection, after)
+        # After the commit: a key gets its name only once a document that it opens exists.
         with self._explained():
             self._settle_key()
         return after
 
     def forget(self) -> None:
-        """Destroy the key and the memory, readable or not."""
+        """Destroys the key and the memory, whether or not they can be read."""
         with self._explained():
             try:
                 with self._transaction() as connection:
+                    # First the key: without it nobody can read what is left if this is cut short.
                     self._destroy_keys()
                     connection.execute("DROP TABLE IF EXISTS memory")
             except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
@@ -160,6 +166,7 @@ class Storage:
     def _destroy_keys(self) -> None:
         for path in (self._key, self._new_key):
             if path.exists():
+                # Overwritten before it is unlinked: unlinking leaves the bytes on the disk.
                 with path.open("r+b") as file:
                     file.write(bytes(path.stat().st_size))
                     file.flush()

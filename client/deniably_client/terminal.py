@@ -208,12 +208,12 @@ class _Slip(Exception):
 
 @dataclass(frozen=True)
 class Talk:
-    """A conversation with the respondent, in their language."""
+    """A conversation with the respondent in the terminal, in the language of ``words``."""
 
     words: Words
 
     def introduce(self, survey: Survey, stratum: Stratum) -> None:
-        """Show the survey, what it reveals about a respondent, and how well that is protected."""
+        """Shows the survey, what it reveals about a respondent, and how well that is protected."""
         words = self.words
         click.secho(f"\n{survey.title}", bold=True)
         for text in (survey.intro, survey.contact):
@@ -231,7 +231,7 @@ class Talk:
             click.echo(f"\n{part_of_questions}")
 
     def ask_all(self, questions: Sequence[Question]) -> dict[str, object]:
-        """Ask the questions whose conditions hold; returns answers by question name."""
+        """Asks the questions whose conditions hold; returns answers by question name."""
         answers: dict[str, object] = {}
         hidden: set[str] = set()
         for question in questions:
@@ -243,24 +243,28 @@ class Talk:
         return answers
 
     def invitation(self) -> str:
-        """Prompt for the invitation code; returns it as typed."""
+        """Prompts for the invitation code; returns it as typed."""
         click.echo(f"\n{self.words('invited.hint')}")
         return str(click.prompt(self.words("invited.label")))
 
     def answered(self, survey: Survey) -> None:
-        """Say that the report of a survey by invitation cannot change."""
+        """Says that the report of a survey by invitation cannot change."""
         click.secho(f"\n{survey.title}", bold=True)
         click.echo(f"\n{self.words('memory.before')} {self.words('invited.before')}")
 
     def wave(self, known: Sequence[Question]) -> list[str]:
-        """Ask which answers have changed since an earlier wave; returns question names."""
+        """Asks which answers to ``known`` have changed since an earlier wave; returns question
+        names."""
         if not known:
             return []
         click.echo(f"\n{self.words('memory.wave')}")
         return self._which(known)
 
     def changed(self, survey: Survey, known: Sequence[Question]) -> list[str] | None:
-        """Ask which answers have changed; returns question names, or None to send nothing."""
+        """Asks which answers to ``known`` have changed since the report that this device made.
+
+        Returns question names, none to send the very same report, or None to send nothing.
+        """
         words = self.words
         click.secho(f"\n{survey.title}", bold=True)
         click.echo(f"\n{words('memory.before')} {words('memory.costs')}")
@@ -278,7 +282,7 @@ class Talk:
         return [known[number - 1].name for number in numbers]
 
     def spending(self, cost: Cost, limits: Limits) -> None:
-        """Show the spent share of the device's limits, before and after this report."""
+        """Shows the spent share of the device's limits, before and after this report."""
         words = self.words
         click.echo(f"\n{words('memory.spent')}")
         for scope, key in _SCOPES.items():
@@ -294,15 +298,16 @@ class Talk:
         click.echo(explain.at_most(cost.ever, "memory.bound", words))
 
     def sent(self, receipt: Receipt, survey: Survey) -> None:
-        """Show the receipt."""
+        """Shows the receipt of a report that was sent."""
         click.echo(f"{self.words('terminal.sent')}\n\n{receipt.localised(survey, self.words)}")
 
     def confirms(self, question: str) -> bool:
-        """Ask for a yes. Enter alone means no."""
+        """Asks a question; returns whether the reply is yes. Enter alone means no."""
         yes, no = self.words("terminal.yes"), self.words("terminal.no")
         reply = click.prompt(
             f"\n{self.words(question)} ({yes}/{no})", default=no, show_default=False
         )
+        # English is taken in every language, because many people type it.
         return str(reply).strip().casefold() in (yes, yes[0], "y", "yes")
 
     def _explain(self, question: Question) -> None:
@@ -366,6 +371,7 @@ class Talk:
 
         def parse(text: str) -> list[int]:
             typed = [_numbered(part) for part in text.replace(",", " ").split()]
+            # 0 stands for no tick at all, so that an empty answer can be typed.
             numbers = {number for number in typed if number is not None} - {0}
             if None in typed:
                 raise _Slip(words("terminal.numbers"))

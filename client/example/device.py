@@ -49,6 +49,7 @@ def must(holds, why):
 
 
 def below(n, take=secrets.token_bytes):
+    # Below this limit every remainder comes equally often; what is above is drawn again.
     limit = LARGEST - LARGEST % n
     while True:
         u = int.from_bytes(take(7), "big") % LARGEST
@@ -79,10 +80,13 @@ def subset_selection(mechanism, answer, take=secrets.token_bytes):
     k, omega, own, other = (mechanism[key] for key in ("k", "omega", "own", "other"))
     must(0 <= answer < k, "the answer is none of the choices")
     kept = choose([omega * own, (k - omega) * other], take) == 0
+    # As many draws whether the answer is kept or not: their number must tell nothing.
     draws = [(j, below(j, take)) for j in range(k - omega, k)]
     chosen = set()
+    # Floyd's algorithm: a uniform set of omega - 1 or omega of the k - 1 other choices.
     for j, t in draws[1:] if kept else draws:
         chosen.add(t if t not in chosen else j - 1)
+    # Numbers from the answer's on move up by one, so that the answer itself is left out.
     report = {i + (i >= answer) for i in chosen}
     return sorted(report | {answer} if kept else report)
 
@@ -101,7 +105,7 @@ def check_mechanism(mechanism):
 
 
 def exp_low(epsilon):
-    """A rational a little below e^epsilon: partial sums, rounded down to 128 binary places."""
+    """Returns a fraction a little below e^epsilon: the Taylor series, rounded down to 2^-128."""
     term = total = 2**128
     i = 0
     while term:
@@ -119,6 +123,7 @@ def check_claim(claim, odds):
         must(re.fullmatch(r"(0|[1-9][0-9]*)(\.[0-9]*[1-9])?", text), "epsilon is a decimal")
         epsilon = Fraction(text)
         must(Fraction(1, 100) <= epsilon <= 10, "epsilon is from 0.01 to 10")
+        # Compared with less than e^epsilon, so that no claim is accepted wrongly.
         must(odds <= exp_low(epsilon), "the weights give larger odds than the claim allows")
         return
     must(kind == "odds", "a claim is an epsilon or odds")
@@ -136,6 +141,7 @@ def parse(text):
     def no(_):
         raise Refused("numbers are whole, and null is nothing that is used here")
 
+    # json.loads keeps the last of repeated keys: two readers could see two surveys.
     def once(pairs):
         must(len({key for key, _ in pairs}) == len(pairs), "a key is given twice")
         return dict(pairs)
@@ -156,6 +162,7 @@ def canonical(value):
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
+        # Above this JavaScript would round it.
         must(abs(value) < LARGEST, "a whole number is too large")
         return str(value)
     must(isinstance(value, str), "only objects, lists, texts, truth values and whole numbers")
@@ -178,7 +185,7 @@ STEERING = "[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]|\r(?!\
 
 
 def prose(value, *keys):
-    """Texts that may have paragraphs."""
+    """Refuses keys whose texts, which may have paragraphs, hold control characters (4)."""
     for key in keys:
         must(type(value.get(key, "")) is str, f"{key} is a text")
         must(not re.search(STEERING, value.get(key, "")), f"{key} holds what nobody would see")
@@ -259,7 +266,7 @@ def check_strata(strata):
 
 
 def stratum_in(query, strata):
-    """The stratum that a link names; other parameters are ignored."""
+    """Returns the stratum that a link names; other parameters are ignored."""
     given = parse_qsl(query, keep_blank_values=True)
     stratum = {}
     for key, values in strata.items():
@@ -273,6 +280,7 @@ def stratum_in(query, strata):
 
 
 def make_report(survey, questions, answers, stratum):
+    # All answers are checked before the first draw.
     answered = []
     for question in questions:
         names = [choice["name"] for choice in question["choices"]]
@@ -290,7 +298,10 @@ def make_report(survey, questions, answers, stratum):
 
 
 def ask(url, body=None):
-    """Status, headers and body of a request that reveals nothing about its owner."""
+    """Returns status, headers and body of a request that reveals nothing about its owner.
+
+    The status is 0 where the server gave no answer.
+    """
     headers = {"User-Agent": "device"} | ({"Content-Type": "application/json"} if body else {})
     request = urllib.request.Request(url, data=body, headers=headers)
     try:
@@ -303,7 +314,7 @@ def ask(url, body=None):
 
 
 def bounded(response):
-    """The body: of at most 64 MiB, as the register has, and within ten minutes."""
+    """Returns the body: at most 64 MiB, as a register has (10), and within ten minutes."""
     found, until = bytearray(), time.monotonic() + 600
     while piece := response.read1(65536):
         found += piece
@@ -321,13 +332,15 @@ def fetch(url):
 
 
 def send(url, text):
-    """Send the same bytes until the server has stored them."""
+    """Sends the same bytes until the server has stored them."""
     for tries in range(6):
         status, _, answer = ask(url, text.encode())
         if status in (200, 201):
             return
+        # Status 0 is no answer at all. After any other 4xx nothing is sent again (6).
         if status and status != 429 and status < 500:
             raise Refused(str(parse(answer).get("detail")))
+        # Doubled and jittered, so that many devices do not come back at once.
         time.sleep(0.5 * 2**tries * (1 + secrets.randbelow(100) / 100))
     raise Refused("the server cannot be reached; run this again later to send the same report")
 
@@ -342,6 +355,7 @@ class Memory:
         folder.mkdir(parents=True, exist_ok=True)
         self.file, self.key_file = folder / "memory", folder / "key"
         self.lock = open(folder / "lock", "w")
+        # Two processes at once would each spend what the other has not counted.
         fcntl.flock(self.lock, fcntl.LOCK_EX)
         must(self.file.exists() == self.key_file.exists(), f"the memory is damaged: see {folder}")
         if not self.file.exists():
@@ -363,6 +377,7 @@ class Memory:
         nonce = secrets.token_bytes(12)
         plain = canonical(self.document).encode()
         sealed = nonce + AESGCM(self.key_file.read_bytes()).encrypt(nonce, plain, None)
+        # Renamed over the old file once it is on the disk: a crash leaves one of the two, whole.
         new = self.file.with_suffix(".new")
         with open(new, "wb") as file:
             file.write(sealed)
@@ -382,21 +397,23 @@ def is_date(text):
 
 
 def day_seen(document, author=None):
-    """The earliest day of the registers that have this author, or any; None if it is not known."""
+    """Returns the day seen (8.1): the earliest last day of the registers that have this author, or
+    of all; None if one is not known."""
     origins = [o for o, keys in document["authors"].items() if author is None or author in keys]
     days = [document["registers"].get(origin, {}).get("day") for origin in origins]
     return min(days) if days and None not in days else None
 
 
 def first_that_counts(today, seen):
-    """The first of the 365 days that count; the empty text where every day counts."""
+    """Returns the first of the 365 days that count; the empty text where every day counts."""
     if seen is None:
         return ""
     return str(datetime.date.fromisoformat(min(today, seen)) - datetime.timedelta(days=364))
 
 
 def spending(document, survey, questions, author, today):
-    """The ledger's new entries for these questions. Refuses where they would exceed a limit."""
+    """Returns the ledger's new entries for these questions. Refuses where they would exceed a
+    limit."""
     ledger, seen = document["ledger"], day_seen(document, author)
     since = {"version": "", "author": first_that_counts(today, seen)}
     since["overall"] = first_that_counts(today, day_seen(document))
@@ -425,7 +442,7 @@ def spending(document, survey, questions, author, today):
 
 
 def questions_left(memory, survey, author, today):
-    """The questions that the limits leave room for: all, or those of an order that chance drew.
+    """Returns the questions that the limits leave room for: all, or a part drawn by chance.
 
     The order is kept before anything of it is shown, and never drawn again.
     """
@@ -477,6 +494,7 @@ def check_signature(key, version, signature):
 
 
 def epsilon_text(odds):
+    # Floats begin a little too low; the loop then decides exactly.
     h = max(1, math.floor(100 * (math.log(odds.numerator) - math.log(odds.denominator))) - 1)
     while odds > exp_low(Fraction(h, 100)):
         h += 1
@@ -484,13 +502,15 @@ def epsilon_text(odds):
 
 
 def check_register(register, survey, seen):
-    """Check the register's chain and that it continues what was seen; return the survey's entry."""
+    """Checks the register's chain and that it continues what was seen; returns the survey's
+    entry."""
     exactly(register, {"entries", "head"})
     hashes = ["0" * 64]
     for number, entry in enumerate(register["entries"], start=1):
         must(entry["number"] == number and entry["previous"] == hashes[-1], "the chain is broken")
         hashes.append(digest(entry))
     must(register["head"] == hashes[-1], "the head is not that of the register")
+    # The hash at the number that was seen before; none where the register has become shorter.
     must(hashes[seen["count"] :][:1] == [seen["head"]], "the register was written anew")
     found = [
         entry
@@ -521,7 +541,7 @@ def check_register(register, survey, seen):
 
 
 def answer(url, folder, answers, accept=lambda known, new: False, tell=print):
-    """Answer a survey, or send a stored report again. Returns the report's digest.
+    """Answers a survey, or sends the stored report again. Returns the digest of the sent report.
 
     ``accept(known, new)`` gets fingerprints where the author is not one of those known here.
     ``tell`` gets a sentence with the stratum, before a report is made.
@@ -534,6 +554,7 @@ def answer(url, folder, answers, accept=lambda known, new: False, tell=print):
     headers, survey = fetch(api)
     check_definition(survey)
     version = digest(survey)
+    # The tag is weak, W/"...", where the response is compressed (6).
     must(version in headers["ETag"], "this is not the version that the server says it is")
     must(survey["name"] == place[2], "this is another survey")
     must(headers["Deniably-State"] == "open", "the survey is closed")
@@ -575,6 +596,7 @@ def answer(url, folder, answers, accept=lambda known, new: False, tell=print):
             )
         text = make_report(survey, asked, answers, stratum)
         document["ledger"] += spending(document, survey, asked, entry["author"], today)
+        # An order leaves the memory with the report (4.7); the key is never empty (7).
         orders = document.pop("orders", {})
         orders.pop(version, None)
         document |= {"orders": orders} if orders else {}

@@ -33,6 +33,7 @@ HERE = files("deniably_client") / "demo"
 _Answers = dict[str, str]
 
 _PATIENCE = 30.0
+"""Seconds until the server has to answer."""
 
 
 @click.command()
@@ -70,10 +71,12 @@ def demo(port: int, leave: bool) -> None:
 
 
 def respondents() -> list[_Answers]:
-    """Returns the true answers of each of the 6,366 respondents (question name -> choice name)."""
+    """Returns the true answers of the 6,366 respondents of the survey of 1978, one dict for each:
+    question name -> choice name."""
     people: list[_Answers] = []
     with (HERE / "fair1978.csv").open(encoding="utf-8") as file:
         for row in csv.DictReader(file):
+            # A row of the table stands for `count` people who answered alike; they share its dict.
             people += [row] * int(row.pop("count"))
     return people
 
@@ -140,6 +143,7 @@ def _publish(folder: Path, url: str, token: str) -> str:
 
 
 def _deniably(*arguments: str, token: str = "") -> str:
+    # In a process of its own: the client may not import the server.
     command = [sys.executable, "-m", "deniably_client", *arguments]
     environment = os.environ | ({"DENIABLY_TOKEN": token} if token else {})
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
@@ -162,6 +166,7 @@ def _answers(url: str, process: subprocess.Popen[bytes]) -> bool:
 def _free_port(preferred: int) -> int:
     for port in (preferred, 0):
         with socket.socket() as probe:
+            # As the server opens it: a port that was closed just now counts as free.
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 probe.bind(("127.0.0.1", port))

@@ -1,1 +1,1 @@
-"""The server's pages of results without a server: rendered from a tally file into a folder."""
+"""Writes the server's pages of results into a folder, from a tally file and without a server."""

@@ -34,15 +34,17 @@ from deniably_server.storage.tables.tokens import make
 from deniably_server.web.operation import HTML, operation_of
 
 FIRST = "index.html"
-"""The page from which all others are reached."""
+"""The file of the dashboard, from which all other pages are reached."""
 _LINK = re.compile(r' (href|src)="([^"]*)"')
 _MODULE = '<script type="module"'
 _PLAIN = "<script defer"
 """Browsers run no module from a file. What these pages load imports nothing, so it need be none."""
 _UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
 _LONGEST = 120
+"""The most characters of a file name without its ending: far below the 255 bytes that file systems
+allow."""
 _VALUE_ALONE = ("question", "rows", "columns")
-"""Parameters of which the name of a file has the value alone."""
+"""Parameters of an address of which the name of a file has the value alone, without the key."""
 _LEVEL = "confidence"
 
 
@@ -52,9 +54,11 @@ def write_pages(
     confidence: float,
     done: Callable[[int], None] = lambda count: None,
 ) -> int:
-    """Writes the pages into the new folder ``to``; returns how many files there are.
+    """Writes the pages of results of ``tallied`` into the new folder ``to``; returns how many files
+    it wrote.
 
-    ``done`` is called with the number of files that are written. The rules of a server hold. Raises
+    ``confidence`` is the level of the intervals, such as 0.95. ``done`` is called after each file
+    with the number of files so far. A server's rules about what is shown hold here, too. Raises
     NoResults, with the reason, where they hide all results; NoExport, and leaves nothing behind,
     where the folder is there already or the disk refuses.
     """
@@ -80,7 +84,11 @@ def write_pages(
 
 @dataclass(frozen=True, eq=False)
 class _Site:
-    """The addresses of the views, each with its file; ``waiting`` are those not written yet."""
+    """The pages of one survey: the files that its views are written to, by address.
+
+    ``authorization`` is the header of the requests, ``level`` the confidence level as text.
+    ``waiting`` are the addresses whose files are not written yet.
+    """
 
     app: Flask
     survey: str
@@ -102,26 +110,30 @@ class _Site:
 
     @cached_property
     def client(self) -> FlaskClient:
-        """The client that asks the views."""
+        """The client that sends requests to the views."""
         return self.app.test_client()
 
     def answer(self, target: str) -> TestResponse:
-        """Returns what the view at an address answers."""
+        """Returns the response of the view at the address ``target``."""
         headers = {"Authorization": self.authorization, "Accept": HTML}
         return self.client.get(self._with_level(target), headers=headers)
 
     def content(self, target: str) -> bytes:
-        """Returns the content of a file, with relative links. Raises NoResults where the view
-        refuses."""
+        """Returns the content of the file for the address ``target``; links of a page are relative.
+
+        Raises NoResults where the view refuses.
+        """
         answer = self.answer(target)
         if answer.mimetype == HTML:
+            # Whatever the status: a page that says why nothing is shown belongs to the export, too.
             return self._linked(answer.get_data(as_text=True), self.files[target]).encode()
         if answer.status_code != 200:
             raise NoResults(f"{target}: {answer.get_json()['detail']}")
         return answer.get_data()
 
     def file_of(self, target: str) -> str:
-        """Returns the path of the file for an address, which is queued to be written."""
+        """Returns the path of the file for the address ``target``. An address that is new is queued
+        to be written."""
         path, query = self._split(target)
         target = f"{path}?{urlencode(query)}" if query else path
         if target not in self.files:

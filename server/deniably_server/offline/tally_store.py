@@ -1,7 +1,7 @@
-"""What a server's pages ask of their store, answered from a tally file.
+"""Answers what a server's pages of results ask of their store from a tally file.
 
-The survey is closed, and no single report is known. What the file has no word of (who published the
-survey, and when) is empty.
+The survey counts as closed, and no single report is known. What the file does not have (who
+published the survey, and when) is empty.
 """
 
 from __future__ import annotations
@@ -24,21 +24,25 @@ from deniably_server.storage.tables.tokens import Token
 
 @dataclass(frozen=True, eq=False)
 class TallyStore:
-    """The methods of ``Store`` that views of results call, answered from ``tallied``. ``analyst``
-    is the token that may see them."""
+    """A stand-in for ``Store``: the methods that views of results call, answered from ``tallied``.
+
+    ``analyst`` is the token that may see the results. ``strata`` below are numbers of strata (SPEC
+    4.6), whose reports alone are counted; None is all reports. ``questions`` are indices of
+    questions in the survey.
+    """
 
     tallied: TalliedSet
     analyst: Token
     whole_reports: bool = field(default=False, init=False)
 
     def survey(self, name: str) -> Survey:
-        """Returns the survey, as ``Store`` does. Raises NotFound for another name."""
+        """Returns the survey of the tally file. Raises NotFound for another name."""
         if name != self.tallied.survey.name:
             raise NotFound(f"this tally file is of {self.tallied.survey.name}")
         return self.tallied.survey
 
     def state(self, name: str) -> State:
-        """Returns closed, as ``Store`` does for a closed survey."""
+        """Returns "closed": nothing can be added to a tally file."""
         return "closed"
 
     def publication_day(self, name: str) -> str:
@@ -54,24 +58,28 @@ class TallyStore:
         return ""
 
     def issued(self, name: str, strata: Collection[int] | None = None) -> int | None:
-        """Returns None: the number of invitations is not known."""
+        """Returns None: the number of invitations that were issued is not known."""
         return None
 
     def token(self, name: str) -> Token | None:
-        """Returns the analyst's token by its id, as ``Store`` does."""
+        """Returns the analyst's token if ``name`` is its id, else None."""
         return self.analyst if name == self.analyst.id else None
 
     def shown_tally(self, name: str, strata: Collection[int] | None = None) -> dict[str, Tally]:
-        """Returns the tally of every question, as ``Store`` does."""
+        """Returns the tally of every question, by question name; of the ``strata`` alone where
+        these are given."""
         return self._counts(strata).tallies
 
     def shown_reports(self, name: str, strata: Collection[int] | None = None) -> int:
-        """Returns the number of reports, as ``Store`` does."""
+        """Returns the number of reports; of the ``strata`` alone where these are given."""
         return self._counts(strata).n
 
     def counts_by_stratum(self, name: str) -> list[list[int]]:
-        """Returns the counts of each stratum, as ``Store`` does; zeros where the file has only the
-        counts of all strata together."""
+        """Returns for each stratum how many reports answer each question, in the survey's order.
+
+        One number stands for all questions where every report answers all of them. It is 0 where
+        the file has only the counts of all strata together.
+        """
         if not self.tallied.stratified:
             return [[0] for _ in self.tallied.survey.every_stratum]
         counts = [[tally.n for tally in part.tallies.values()] for part in self.tallied.strata]
@@ -79,33 +87,43 @@ class TallyStore:
         return [tally[:1] for tally in counts] if complete else counts
 
     def shown_counts(self, name: str) -> ShownCounts:
-        """Returns the counts that decide whether results are shown, as ``Store`` does."""
+        """Returns the counts that decide whether results are shown: of all reports, and of reports
+        to the question with the fewest."""
         fewest = min(tally.n for tally in self.tallied.tallies.values())
         return ShownCounts(self.tallied.n, fewest, "0")
 
     def crosses(self, name: str, first: str, second: str) -> bool:
-        """Returns whether the pairs of the two questions were counted, and are few enough to
-        cross."""
+        """Returns whether the two questions, given by name, can be crossed: their pairs of values
+        were counted in the tally file, and are at most ``MOST_PAIRS``."""
         pairs = self._pairs.get(frozenset((first, second)))
         return pairs is not None and sum(pairs.values()) <= MOST_PAIRS
 
     def asked_together(self, name: str, *questions: int) -> list[int]:
-        """Returns the number of reports that answer both of two questions, of each stratum. Raises
-        NotFound."""
+        """Returns for each stratum the number of reports that answer both of two questions. Raises
+        NotFound where the pairs of these were not counted."""
         strata = [sum(self._both(counts, questions).values()) for counts in self.tallied.strata]
+        # A file without counts by stratum has one entry, of all; the others are 0.
         return strata + [0] * (len(self.tallied.survey.every_stratum) - len(strata))
 
     def values(
         self, name: str, *questions: int, strata: Collection[int] | None = None
     ) -> Iterator[Sequence[Sequence[list[int] | None]]]:
-        """Yields the pairs of two questions, as often as they were counted. Raises NotFound."""
+        """Yields blocks of the pairs of values of two questions, each pair as often as it was
+        counted.
+
+        A value is a list of integers, None where the question was not asked. Raises NotFound where
+        the pairs were not counted.
+        """
         return iter(pair_blocks(self._both(self._counts(strata), questions)))
 
     def distinct_values(
         self, name: str, *groups: Sequence[int], strata: Collection[int] | None = None
     ) -> Iterator[tuple[int, Repeated]]:
-        """Yields the pairs of each group of two questions, with how often they were counted. Raises
-        NotFound."""
+        """Yields each pair of values once, with how often it was counted, for each group of two
+        questions: as (index of the group, the pair with its count).
+
+        Raises NotFound where the pairs of a group were not counted.
+        """
         for place, questions in enumerate(groups):
             for numbers, count in self._both(self._counts(strata), questions).items():
                 row = [None if number is None else [number] for number in numbers]

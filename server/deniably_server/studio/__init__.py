@@ -1,1 +1,1 @@
-"""The studio: pages where authors write, check, sign and publish surveys in the browser."""
+"""Serves the studio: pages where authors write, check, sign and publish surveys in the browser."""

@@ -1,4 +1,4 @@
-"""Addresses of surveys that nobody has yet."""
+"""Finds addresses (names) that no survey has yet."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from deniably_server.storage.tables.tokens import day_in
 
 _SEASONS = ("winter", "spring", "summer", "autumn")
 _LONGEST = 60
-"""Characters of a name that something is added to; there is room for three more."""
+"""The most characters of a name that an ending is added to: 64 are allowed, and "-z9" is three."""
 _ADDED = re.compile(r"-(?:[b-z]|z[0-9]+)\Z")
 
 
 def free_address(wanted: str, taken: Collection[str]) -> str:
-    """Returns an address like the wanted one that no survey has.
+    """Returns ``wanted`` if no survey has that address, else the same with the next free ending.
+
+    What is no survey's name is returned as it is: the check of the draft says so.
 
     >>> free_address("spring-26", ["spring-26", "spring-26-b"])
     'spring-26-c'
@@ -32,7 +34,8 @@ def free_address(wanted: str, taken: Collection[str]) -> str:
 
 
 def season_address(taken: Collection[str]) -> str:
-    """Returns a free address that says nothing of the topic: it stays in people's histories."""
+    """Returns a free address that names only the season, such as "autumn-26": addresses stay in the
+    histories of browsers, so they should not say the topic."""
     day = date.fromisoformat(day_in(0))
     season = _SEASONS[day.month % 12 // 3]
     return free_address(f"{season}-{day.year % 100:02}", taken)

@@ -1,6 +1,8 @@
-"""What the editor shows beside a draft: what it spends, what people are told, what is learnt.
+"""Turns the check of a draft into what the editor shows beside it.
 
-All figures are those of the check (``authoring.quick_check``); here they become texts of a page.
+That is how much privacy the draft spends, what respondents are told, and how precise its results
+will be. All figures are those of the check (``authoring.quick_check``); here they become texts of a
+page.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from deniably.authoring.quick_check import LARGEST_N, FigureMargin, QuickCheck, 
 from deniably.authoring.ways import Operation
 from deniably.core.errors import BadSurvey, Problem
 
+# Paths and messages of the compiler, such as $.questions[3].choices[0].label.
 _PATH = re.compile(r"\$(?:\.questions\[(\d+)\])?\.?(.*)")
 _MISSING = re.compile(r"the key (\w+) is missing")
 _FEW_CHOICES = re.compile(r"\w+ needs choices\b|a list of 1; allowed is a list of 2 to ")
@@ -45,17 +48,19 @@ _KEYS = {
     "odds": "the protection",
     "questions": "the questions",
 }
-"""What the editor calls the keys of a document."""
+"""What the editor calls the keys of an author's document."""
 SAY = 30
-"""How many of 100 say so in the example."""
+"""The example of a result: so many of 100 people say so."""
 _TOGETHER = "Questions that are asked as one"
+"""The title of a question that the compiler made of several."""
 EXPECTED = 600
-"""How many people are taken to answer where a draft does not say."""
+"""How many people are expected to answer where a draft does not say."""
 
 
 @dataclass(frozen=True)
 class ShownMistake:
-    """A mistake: where it is, in words, what to do, and the id of its question."""
+    """A mistake in a draft: where it is, in words; why it is one; and the id of its question, None
+    where it is of the whole survey."""
 
     where: str
     why: str
@@ -64,7 +69,8 @@ class ShownMistake:
 
 @dataclass(frozen=True)
 class Part:
-    """A question's part of the meter, in per cent of its width; ``here`` is the one on the page."""
+    """A question's part of the meter of spent privacy: where it begins and how wide it is, in per
+    cent of the meter. ``here`` marks the question that the page is about."""
 
     start: float
     width: float
@@ -73,9 +79,11 @@ class Part:
 
 @dataclass(frozen=True)
 class Margin:
-    """How near a question's result comes to the truth; of a share also as a number.
+    """How near a question's result comes to the truth.
 
-    ``question`` is its published name.
+    ``question`` is the question's published name, ``margin`` the widest margin (95 %) of its
+    figures in words; ``share`` has it as a fraction of 1 where the figure is a share, else None.
+    ``here`` marks the question that the page is about.
     """
 
     question: str
@@ -87,7 +95,8 @@ class Margin:
 
 @dataclass(frozen=True)
 class ShownMend:
-    """A mend, and the one operation on the draft that does it, as JSON."""
+    """A change after which devices accept the survey: its label, and as JSON the one operation on
+    the draft that makes it."""
 
     label: str
     operation: str
@@ -95,40 +104,51 @@ class ShownMend:
 
 @dataclass(frozen=True)
 class Balance:
-    """What the piece of the page shows. Without ``spent`` it is still worked out."""
+    """What the editor shows beside a draft. ``spent`` is None while that is still worked out."""
 
     problems: Sequence[ShownMistake] = ()
     more: int = 0
+    """How many mistakes there are besides ``problems``."""
     spent: int | None = None
+    """What the survey spends of the 100 that devices allow."""
     says: str = ""
-    """All of it in a sentence, for those who do not see it."""
+    """All of it in a sentence, for screen readers."""
     nearest: str = ""
-    """The margins of all shares, such as 8 to 11."""
+    """The least and the most margin of all figures, in points of 100, such as "8 to 11"."""
     parts: Sequence[Part] = ()
     refused: bool = False
+    """Whether devices would refuse the survey."""
     mends: Sequence[ShownMend] = ()
     asked: int = 0
+    """How many questions a respondent is asked."""
     one: str = ""
+    """How many of 100 guesses about one answer are right, from the least to the most."""
     all: str = ""
+    """How many of 100 guesses about all answers of a respondent together are right."""
     worst: str = ""
+    """How many of 100 guesses of the luckiest guesser are right."""
     margins: Sequence[Margin] = ()
     example: str = ""
-    """What the margin of a share means, of the question on the page or the first."""
+    """A sentence that says what the margin of a share means, of the question that the page is about
+    or else of the first one."""
     about: bool = False
+    """Whether the figures are only about right."""
     slow: bool = False
-    """Whether a check takes longer than it may."""
+    """Whether the check takes longer than it may, so that there are no figures."""
 
 
 def people_expected(draft: Document) -> int:
-    """Returns how many people are expected to answer a draft."""
+    """Returns how many people are expected to answer: what the draft says, at most ``LARGEST_N``,
+    else ``EXPECTED``."""
     n = draft.get("expect")
     return min(n, LARGEST_N) if isinstance(n, int) and n > 0 else EXPECTED
 
 
 def balance_of(view: QuickCheck, draft: Document, question: str) -> Balance:
-    """Returns what the page of this question shows beside it; of the first page without one.
+    """Returns what the editor shows beside the page of a question.
 
-    ``view`` is that of a check of the draft as it is written.
+    ``view`` is the check of the draft as it is written. ``question`` is the question's id in the
+    draft; an empty text is the first page, which is about the whole survey.
     """
     ids = [each["id"] for each in draft["questions"]]
     if view.problems:
@@ -159,7 +179,7 @@ def balance_of(view: QuickCheck, draft: Document, question: str) -> Balance:
 
 
 def mistakes_of(error: BadSurvey, draft: Document) -> list[ShownMistake]:
-    """Returns what is wrong with a draft that cannot be compiled, in words."""
+    """Returns the mistakes of a draft that cannot be compiled, in the words of the editor."""
     ids = [each["id"] for each in draft["questions"]]
     return [_mistake(each, ids) for each in error.problems]
 
@@ -168,6 +188,7 @@ def _mistake(problem: ShownProblem | Problem, ids: Sequence[str]) -> ShownMistak
     match = _PATH.match(problem.path)
     number, key = (match[1], match[2]) if match else (None, "")
     why = problem.why
+    # The messages are for authors of files; in a form nothing is "missing", but still empty.
     if missing := _MISSING.fullmatch(why):
         key, why = missing[1], "this is still empty"
     elif _FEW_CHOICES.match(why):
@@ -186,7 +207,7 @@ def _capital(text: str) -> str:
 def _parts(
     each: Mapping[str, int], total: int, id_of: Callable[[str], str | None], here: str
 ) -> Iterator[Part]:
-    """The questions' parts of the meter, whose whole width is 100, or more where it is overspent.
+    """The questions' parts of the meter: together as wide as what is spent, 100 at most.
 
     Where people are asked some of the questions, the parts share what those cost.
     """
@@ -195,24 +216,29 @@ def _parts(
     start = 0.0
     for name, spent in each.items():
         width = spent * scale
+        # 0.4 less, so that there is a gap between two parts.
         yield Part(round(start, 2), round(max(0, width - 0.4), 2), id_of(name) == here)
         start += width
 
 
 def range_of(margins: Sequence[float]) -> str:
-    """Returns margins from the least to the most, in points of 100; empty where there are none."""
+    """Returns the least and the most of ``margins`` (fractions of 1) in points of 100, such as "8
+    to 11"; empty where there are none."""
     points = [round(100 * margin) for margin in margins]
     return from_to(min(points), max(points)) if points else ""
 
 
 def from_to(low: object, high: object) -> str:
-    """Returns a range in words, or its one value."""
+    """Returns a range in words, such as "8 to 11"; where both ends are the same, that value."""
     return f"{low}" if low == high else f"{low} to {high}"
 
 
 def operation_json(operations: Sequence[Operation], draft: Document) -> str:
-    """Returns the one operation on a draft that does these on the author's document, as JSON;
-    empty where there is nothing to do."""
+    """Returns as JSON the one operation on a draft that does what ``operations`` do on the author's
+    document; empty where there is nothing to do.
+
+    A draft names questions by their ids, a document by their names.
+    """
     drafted: list[Put | Add | Remove | Move] = [
         each for one in operations for each in _drafted(one, draft)
     ]
@@ -238,6 +264,7 @@ def _asked_instead(
     kept = {each["name"] for each in after}
     yield from (Remove(ids[name]) for name in known if name not in kept)
     last = None
+    # Ids for questions that are new in the draft.
     free = (f"joint{number}" for number in count(1) if f"joint{number}" not in ids.values())
     for question in after:
         name = question["name"]

@@ -1,4 +1,5 @@
-"""The check of a draft, for the pages that show what it costs and what it will show."""
+"""Checks drafts, for the pages that show what they cost respondents and how precise results will
+be."""
 
 from __future__ import annotations
 
@@ -14,8 +15,12 @@ from deniably_server.studio.balance import people_expected
 
 
 def check_of(member: Member, draft: Draft, *, compares: bool) -> QuickCheck:
-    """Returns the check of a draft, made beside the requests; with other ways to ask it where it
-    ``compares``. Raises TooMany, Busy and TooSlow."""
+    """Returns the check of a draft, computed in a process of its own.
+
+    With ``compares`` it has other ways to ask the survey. Raises TooMany where this browser has
+    asked for too many checks, Busy where the process is busy with others, and TooSlow where the
+    check takes longer than it may.
+    """
     text = to_json(written(draft.document)).encode()
     current_limits().count_check(member.browser)  # a group's people share its token
     asker = f"{member.browser}/{draft.id}"

@@ -1,4 +1,4 @@
-"""What the privacy page shows of a draft: the ways to ask it compared, and what each shows.
+"""Turns the check of a draft into what its privacy page shows: ways to ask it, compared.
 
 All figures are those of the check (``authoring.quick_check``); here they become texts of a page.
 """
@@ -28,15 +28,23 @@ from deniably_server.studio.balance import (
 from deniably_server.web.icon_array import place
 
 FEW = 300
-"""Below so many people, little is seen."""
+"""With fewer people than this the page warns that results will say little."""
 _STEP = 5
+"""From one stop of the slider to the next, in parts of the 100 that devices allow."""
 _80, _50 = 1.2816 / 1.9600, 0.6745 / 1.9600
-"""How wide the intervals of 80 and of 50 % are, where that of 95 % is 1."""
+"""How wide the intervals of 80 and of 50 % are, where that of 95 % is 1: ratios of normal
+quantiles."""
 
 
 @dataclass(frozen=True)
 class ShownWay:
-    """A way to ask. ``operation`` takes it, as JSON; empty where it is chosen."""
+    """A way to ask the survey, with what it costs and shows in words.
+
+    ``chosen`` marks the draft's own way. ``operation`` is as JSON the operation on the draft that
+    takes this way; empty where it is chosen. ``lost`` says what results lack then, ``crossed``
+    of what there can be cross-tables. ``used`` is what is spent of 100, ``one`` and ``all`` how
+    many of 100 guesses are right.
+    """
 
     id: str
     label: str
@@ -54,7 +62,8 @@ class ShownWay:
 
 @dataclass(frozen=True)
 class Strip:
-    """A result as it would be read, in per cent of the width: its intervals, and the value."""
+    """A picture of a result as it would be read: ``bars`` are its intervals, as (level, left end,
+    width), and ``value`` is the estimate. All are in per cent."""
 
     bars: Sequence[tuple[int, float, float]]
     value: float
@@ -62,8 +71,9 @@ class Strip:
 
 @dataclass(frozen=True)
 class Learnt:
-    """What a question shows: within which margin; of a share, the strip that it would be read as,
-    and about how many people a difference of ten points needs."""
+    """How precise the results of a question will be: the ``margin`` in words, for a share a
+    picture (``strip``), and about how many people are ``needed`` to see a difference of ten
+    points."""
 
     title: str
     margin: str
@@ -73,8 +83,12 @@ class Learnt:
 
 @dataclass(frozen=True)
 class Slider:
-    """The slider of a survey with one protection for all: the epsilon of each stop, how much of 100
-    that is, and the place of the stop that is chosen, or is next to what is chosen."""
+    """The slider of a survey with one budget for all questions.
+
+    ``stops`` has the epsilon of each stop as text, ``shown`` how much that is of the 100 that
+    devices allow. ``place`` is the index of the stop nearest to the draft's epsilon, and ``now``
+    how much that epsilon is of 100, rounded up.
+    """
 
     stops: Sequence[str]
     shown: Sequence[int]
@@ -84,7 +98,8 @@ class Slider:
 
 @dataclass(frozen=True)
 class ScaleMark:
-    """A mark on the form's guessing scale: its label and value, and its place in per cent."""
+    """A mark on the form's guessing scale: its label, its value in words, and where it begins and
+    ends, in per cent of the scale's width."""
 
     label: str
     value: str
@@ -94,7 +109,12 @@ class ScaleMark:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What the page shows, with the ``balance`` of the draft as a whole."""
+    """What the privacy page shows of a draft.
+
+    ``balance`` is about the draft as a whole, ``learnt`` about each question. ``openly`` is about
+    how many people would show a difference of ten points if they were asked openly. ``few`` says
+    whether few people are expected, ``refused`` why devices refuse the survey.
+    """
 
     balance: Balance
     ways: Sequence[ShownWay] = ()
@@ -107,7 +127,7 @@ class Comparison:
 
 
 def comparison_of(view: QuickCheck, draft: Document) -> Comparison:
-    """Returns what the page shows of a check of the draft as it is written."""
+    """Returns what the privacy page shows. ``view`` is the check of the draft as it is written."""
     balance = balance_of(view, draft, "")
     if view.problems or view.guessing is None:
         return Comparison(balance)
@@ -124,7 +144,8 @@ def comparison_of(view: QuickCheck, draft: Document) -> Comparison:
 
 
 def slider_of(draft: Document) -> Slider | None:
-    """Returns the slider of a draft with one protection for all; None where it has none."""
+    """Returns the slider of a draft with one budget for all questions; None where each question has
+    its own protection."""
     budget: object = draft.get("budget")
     if not isinstance(budget, dict):
         return None

@@ -1,4 +1,5 @@
-"""Drafts over HTTP, for the pages of the studio: begun, edited by operations, given out as YAML."""
+"""Serves drafts to the pages of the studio: begins, edits and deletes them, and gives them as
+YAML."""
 
 from __future__ import annotations
 
@@ -27,15 +28,15 @@ _Name = Annotated[str, msgspec.Meta(pattern=r"^[\w-]{1,64}$")]
 
 
 class BeganAnswer(TypedDict):
-    """A new draft."""
+    """The id and the first revision of a new draft."""
 
     id: str
     revision: int
 
 
 class EditedAnswer(TypedDict):
-    """The newest revision, and the operation that takes this edit back; None where the edit was
-    made before."""
+    """The newest revision with its ``document``, and the operation that takes this edit back
+    (``undo``); None where the edit was made before."""
 
     revision: int
     undo: Any
@@ -43,22 +44,23 @@ class EditedAnswer(TypedDict):
 
 
 class ClashAnswer(TypedDict):
-    """What somebody else made of the same thing, in the newest revision."""
+    """A clash: what somebody else made of the same thing (``theirs``), and the newest revision."""
 
     theirs: Any
     revision: int
 
 
 class Begun(msgspec.Struct, forbid_unknown_fields=True):
-    """An author's document as JSON, or the text of a file: YAML or JSON."""
+    """What a draft begins with: an author's ``document`` as JSON, or the ``text`` of a file in YAML
+    or JSON."""
 
     document: dict[str, Any] | None = None
     text: str | None = None
 
 
 class Edit(msgspec.Struct, forbid_unknown_fields=True):
-    """An operation, the revision that it was made from, and a random id: sent twice, it counts
-    once."""
+    """An edit: an operation, the revision that its author saw, and a random name (``edit``), by
+    which an edit that is sent twice counts once."""
 
     edit: _Name
     revision: Annotated[int, msgspec.Meta(ge=1, le=1 << 53)]
@@ -66,7 +68,7 @@ class Edit(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Gone(msgspec.Struct, forbid_unknown_fields=True):
-    """Whether the draft is deleted."""
+    """Whether a draft is to be deleted, or else brought back."""
 
     gone: bool
 
@@ -82,7 +84,7 @@ _EDIT, _GONE = msgspec.json.Decoder(Edit), msgspec.json.Decoder(Gone)
     body={JSON: Begun},
 )
 def begin() -> Response:
-    """Begin a draft with an author's document, which may have no questions yet."""
+    """Begins a draft with an author's document, which may have no questions yet."""
     require_own_page()
     member = require_member()
     form = 'the body is {"document": {...}} or {"text": "..."}'
@@ -101,7 +103,8 @@ def begin() -> Response:
     body={JSON: Edit},
 )
 def edit(name: str) -> Response:
-    """Apply an edit to the newest revision; 409 where somebody changed the same thing."""
+    """Applies an edit to the newest revision; answers 409 where somebody else changed the same
+    thing since the revision that its author saw."""
     require_own_page()
     member = require_member()
     form = 'the body is {"edit": "...", "revision": 1, "operation": {"do": "put", ...}}'
@@ -110,6 +113,7 @@ def edit(name: str) -> Response:
         member.team.id, known(name), wanted.revision, wanted.edit, operation_of(wanted.operation)
     )
     if isinstance(result, DraftClash):
+        # Raw: the encoder of answers writes decimals as texts, to_json as numbers.
         theirs = msgspec.Raw(to_json(result.theirs).encode())
         return json_answer({"theirs": theirs, "revision": result.revision}, 409)
     return json_answer(
@@ -124,7 +128,7 @@ def edit(name: str) -> Response:
 @blueprint.post("/drafts/<name>/gone")
 @Operation({204: {}}, (*BODY, *_SIGNED, "not-found", "quota"), body={JSON: Gone})
 def delete(name: str) -> Response:
-    """Delete a draft, or bring it back."""
+    """Deletes a draft, or brings it back."""
     require_own_page()
     member = require_member()
     wanted = decoded(_GONE, read_body(JSON), 'the body is {"gone": true} or {"gone": false}')
@@ -136,7 +140,7 @@ def delete(name: str) -> Response:
 @Operation({200: {"application/yaml": None}}, (*_SIGNED, "not-found"),
            headers=("Content-Disposition",))  # fmt: skip
 def as_yaml(name: str) -> Response:
-    """The draft as a file, as authors write it in a terminal."""
+    """Returns the draft as a YAML file, as authors write it for the terminal."""
     draft = current_store().studio.draft(require_member().team.id, known(name))
     answer = Response(to_yaml(written(draft.document)), mimetype="application/yaml")
     answer.headers["Content-Disposition"] = f'attachment; filename="{_file(draft)}.yaml"'
@@ -144,7 +148,8 @@ def as_yaml(name: str) -> Response:
 
 
 def known(name: str) -> str:
-    """Returns the id of a draft as an address has it. Raises NotFound where it can be none."""
+    """Returns ``name``, the part of an address that names a draft. Raises NotFound unless it has
+    only ASCII letters and digits, as every id has."""
     if not (name.isascii() and name.isalnum()):  # a database may refuse other characters
         raise NotFound("there is no such draft")
     return name

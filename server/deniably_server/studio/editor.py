@@ -1,4 +1,5 @@
-"""The editor of a draft: its questions, the fields of one, and beside them what they cost."""
+"""Serves the editor of a draft: its questions, the fields of one, and beside them what they
+cost."""
 
 from __future__ import annotations
 
@@ -36,7 +37,10 @@ _QUESTION = {"question": NAMED}
 @blueprint.get("/<name>")
 @Operation({**PAGE, 303: {}}, ("not-found",), query=_QUESTION, headers=("Location",))
 def edit(name: str) -> ResponseReturnValue:
-    """The editor, at the first page of the survey or at a question."""
+    """Renders the editor, at the first page of the survey or at a question.
+
+    A draft that is published leads to its survey's page, an unknown question to the first page.
+    """
     member = signed_in()
     if member is None:
         return sign_in_first()
@@ -59,14 +63,15 @@ def edit(name: str) -> ResponseReturnValue:
         steps=steps_of_draft(draft.id, "Questions"),
         stops=STOPS,
         also=ALSO,
-        view=Balance(),
+        view=Balance(),  # empty: a check takes a while, and the page's script asks for it
     )
 
 
 @blueprint.get("/<name>/balance")
 @Operation(PAGE, ("not-found", "unauthorised", "too-many", "busy"), query=_QUESTION)
 def balance(name: str) -> str:
-    """What the draft costs people, and what it will show: a piece of the editor's page."""
+    """Renders the piece of the editor's page that says how much privacy the draft costs
+    respondents, and how precise its results will be."""
     member = require_member()
     draft = current_store().studio.draft(member.team.id, known(name))
     question = request.args.get("question", "")

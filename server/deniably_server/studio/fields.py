@@ -1,4 +1,5 @@
-"""What the editor shows of a question: its kind of answer, and a field for each key of that kind.
+"""Makes the editor's fields for a question: its kind of answer, and a field for each key of that
+kind.
 
 A key that has no field here is kept as it is; its author edits it in the file.
 """
@@ -17,20 +18,26 @@ KINDS = {
     "scale": "Scale",
     "number": "Number",
 }
-"""The kinds of answer that the editor makes, with their names."""
+"""The types of question that the editor can make, each with its name there."""
 _OTHERS = {
     "vector": "Several numbers",
     "point": "Place on a map",
     "product": "Questions that belong together",
 }
+"""Types of question that the editor shows and cannot make."""
 ALSO = {"prefer_not_to_say": "Prefer not to say", "dont_know": "Don’t know"}
+
+"""Ordinary answers that a question may offer besides its own, with their labels."""
 
 Widget = Literal["text", "area", "lines", "number"]
 
 
 @dataclass(frozen=True)
 class Field:
-    """A field of a key: how it is asked for, and the text that stands in it."""
+    """A field for a key of an author's document: its label, its control, and the present text.
+
+    ``hint`` explains the field; ``needed`` says whether the key must have a value.
+    """
 
     key: str
     label: str
@@ -42,12 +49,14 @@ class Field:
 
 @dataclass(frozen=True)
 class Stop:
-    """A stop of the slider: the odds, and how many of 100 guesses about one answer are right."""
+    """A stop of the slider of protection: the odds, and how many of 100 guesses about one answer
+    are right, both as text."""
 
     odds: str
     right: str
 
 
+# A guess between two equally likely answers is right with probability odds / (1 + odds).
 STOPS = tuple(
     Stop(odds, f"{100 * Decimal(odds) / (1 + Decimal(odds)):.0f}")
     for odds in ("2", "2.5", "3", "4", "5", "7", "10", "14", "20", "30", "55", "90")
@@ -56,11 +65,13 @@ STOPS = tuple(
 
 @dataclass(frozen=True)
 class QuestionForm:
-    """The fields of one question.
+    """The editor's form for one question.
 
-    ``kept`` has keys that no field shows. ``stop`` is the place of its protection on the slider,
-    None where it has another one or shares a budget. ``also`` says which ordinary answers are
-    offered; it is empty where none can be.
+    ``number`` is its place in the survey, from 1; ``kind`` is its type, and ``kinds`` are the types
+    to choose from, with their names. ``also`` says of each ordinary answer whether the question
+    offers it; it is empty where the type cannot. ``stop`` is the index of its protection among
+    ``STOPS``, None where it has none of these. ``shares`` says whether all questions share one
+    budget. ``kept`` are keys that no field shows; they stay as they are.
     """
 
     id: str
@@ -75,7 +86,7 @@ class QuestionForm:
 
 
 def survey_fields(draft: Mapping[str, Any]) -> list[Field]:
-    """Returns the fields of the first page."""
+    """Returns the fields of the editor's first page, which is about the whole survey."""
     return [
         _field(draft, "title", "Title", "text", "Respondents see it above everything."),
         _field(draft, "intro", "What it is about", "area",
@@ -85,7 +96,7 @@ def survey_fields(draft: Mapping[str, Any]) -> list[Field]:
 
 
 def question_form(draft: Mapping[str, Any], question: str) -> QuestionForm | None:
-    """Returns the fields of a question of a draft; None where there is no such question."""
+    """Returns the form for the question with this id; None where the draft has no such question."""
     questions = cast(Sequence[Mapping[str, Any]], draft["questions"])
     at = next((at for at, each in enumerate(questions) if each["id"] == question), None)
     if at is None:
@@ -109,7 +120,7 @@ def question_form(draft: Mapping[str, Any], question: str) -> QuestionForm | Non
 
 
 def lines_of(choices: object) -> str:
-    """Returns choices as lines of text, one a line."""
+    """Returns the labels of choices as text, one a line; empty for what is no list."""
     if not isinstance(choices, list):
         return ""
     return "\n".join(_label(choice) for choice in cast(list[object], choices))
@@ -117,7 +128,7 @@ def lines_of(choices: object) -> str:
 
 _ALSO = ("yes_no", "select_one", "select_multiple")
 CHOOSING = ("select_one", "select_multiple", "scale")
-"""The types whose answers the author writes."""
+"""The types of question whose answers the author writes."""
 
 
 def _fields(keys: Mapping[str, Any], kind: str) -> list[Field]:

@@ -1,4 +1,4 @@
-"""A survey after its publication: how many have answered, coarsely, and its closing for good."""
+"""Serves the page of a published survey: how many have answered, coarsely, and how to close it."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ blueprint = Blueprint("studio_follow", __name__, url_prefix="/studio/s")
 
 
 class ClosedAnswer(TypedDict):
-    """The final count; None where it is below the survey's minimum."""
+    """The final number of reports; None where it is below the survey's minimum."""
 
     reports: int | None
 
 
 class Closing(msgspec.Struct, forbid_unknown_fields=True):
-    """The survey's address, typed by whoever closes it, and the signature of the group; ``anyway``
-    where nobody would ever see results."""
+    """What closes a survey: its name, typed by the person who closes it, and the signature of the
+    group. ``anyway`` closes it also where its results would stay hidden for good."""
 
     name: str
     author: str
@@ -59,7 +59,8 @@ _CLOSING = msgspec.json.Decoder(Closing)
 @blueprint.get("/<name>")
 @Operation({**PAGE, 303: {}}, ("not-found",), headers=("Location",))
 def follow(name: str) -> ResponseReturnValue:
-    """The survey's link, its coarse count, what the group did with it, and what is left to do."""
+    """Renders the survey's page: its link, its coarse count, what the group did with it, and what
+    is left to do."""
     member = signed_in()
     if member is None:
         return sign_in_first()
@@ -89,7 +90,7 @@ def follow(name: str) -> ResponseReturnValue:
     body={JSON: Closing},
 )
 def close(name: str) -> Response:
-    """Close the survey for good, with the signature of the group."""
+    """Closes the survey for good, with the signature of the group."""
     require_own_page()
     member = require_member()
     _require_own(member, name)
@@ -112,7 +113,8 @@ def close(name: str) -> Response:
     ("unauthorised", "forbidden", "not-found", "quota"),
 )
 def ask_again(name: str) -> Response:
-    """Begin a draft with a survey as it was written, under an address that is free."""
+    """Begins a draft with a survey of the group as it was written, under an address that is
+    free."""
     require_own_page()
     member, store = require_member(), current_store()
     _require_own(member, name)

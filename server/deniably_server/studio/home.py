@@ -1,4 +1,4 @@
-"""The group's own page: its drafts, its surveys, and how to begin one."""
+"""Serves the group's own page: its drafts, its surveys, and how to begin one."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ if TYPE_CHECKING:
 blueprint = Blueprint("studio_home", __name__, url_prefix="/studio")
 
 _DEEDS = 20
-"""How many of the last deeds the page shows."""
+"""The most deeds (who did what and when) that the page shows: the last ones."""
 
 
 @blueprint.get("/")
 @Operation({**PAGE, 303: {}}, headers=("Location",))
 def home() -> ResponseReturnValue:
-    """The drafts and the surveys of the group; whoever is signed out is asked to sign in."""
+    """Renders the drafts and the surveys of the group. A browser that is signed out is led to the
+    page to sign in."""
     member = signed_in()
     if member is None:
         return sign_in_first()
@@ -49,7 +50,7 @@ def home() -> ResponseReturnValue:
 
 
 def title_of(draft: Draft) -> str:
-    """Returns what a draft is called."""
+    """Returns the title of a draft, or words that say that it has none."""
     return str(draft.document.get("title") or "") or "Without a title"
 
 

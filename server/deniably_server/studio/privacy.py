@@ -1,4 +1,4 @@
-"""The privacy page of a draft: the ways to ask it compared, and what each costs and shows."""
+"""Serves the privacy page of a draft, which compares ways to ask it: what each costs and shows."""
 
 from __future__ import annotations
 
@@ -28,13 +28,14 @@ blueprint = Blueprint("studio_privacy", __name__, url_prefix="/studio/d")
 @blueprint.get("/<name>/privacy")
 @Operation({**PAGE, 303: {}}, ("not-found",), headers=("Location",))
 def privacy(name: str) -> ResponseReturnValue:
-    """The ways to ask the survey, side by side."""
+    """Renders the page with the ways to ask the survey side by side; its figures come later."""
     member = signed_in()
     if member is None:
         return sign_in_first()
     draft = current_store().studio.draft(member.team.id, known(name))
     return render_template(
         "studio/privacy.html",
+        # Empty: a check takes a while, and the page's script asks for it.
         **_shown(draft, Comparison(Balance())),
         team=member.team,
         steps=steps_of_draft(draft.id, "Privacy"),
@@ -46,7 +47,7 @@ def privacy(name: str) -> ResponseReturnValue:
 @blueprint.get("/<name>/privacy/figures")
 @Operation(PAGE, ("not-found", "unauthorised", "too-many", "busy"))
 def figures(name: str) -> str:
-    """What each way costs and shows: pieces of the privacy page."""
+    """Renders the pieces of the privacy page that say what each way costs and shows."""
     member = require_member()
     draft = current_store().studio.draft(member.team.id, known(name))
     try:

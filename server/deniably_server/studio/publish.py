@@ -1,4 +1,4 @@
-"""Publishing a draft: what it will be for good, signed in the browser, and on its way.
+"""Publishes drafts: shows what a survey will be for good, and takes the browser's signature of it.
 
 The page works the digest out itself, over the definition that it shows, and signs that. The server
 compiles the draft again when the signature comes: a draft that changed meanwhile is not published.
@@ -50,20 +50,21 @@ _SIGNED = ("unauthorised", "forbidden")
 
 
 class DefinitionAnswer(TypedDict):
-    """The definition as it would be published."""
+    """The definition as the draft would be published."""
 
     definition: dict[str, Any]
 
 
 class PublishedAnswer(TypedDict):
-    """Where the survey is."""
+    """The name of the published survey, and the address of its form."""
 
     name: str
     form: str
 
 
 class Signed(msgspec.Struct, forbid_unknown_fields=True):
-    """The digest that was signed, by whom, and the signature."""
+    """The digest of the definition that was signed, the signer's public key (``author``) and the
+    signature, all in hexadecimal."""
 
     digest: str
     author: str
@@ -76,7 +77,10 @@ _SIGNED_BODY = msgspec.json.Decoder(Signed)
 @blueprint.get("/d/<name>/publish")
 @Operation({**PAGE, 303: {}}, ("not-found",), headers=("Location",))
 def page(name: str) -> ResponseReturnValue:
-    """What publishing means, before it is done."""
+    """Renders the page that says what publishing means, before it is done.
+
+    A draft that is published already leads to its survey's page.
+    """
     member = signed_in()
     if member is None:
         return sign_in_first()
@@ -108,8 +112,11 @@ def page(name: str) -> ResponseReturnValue:
     (*_SIGNED, "not-found", "bad-survey", "conflict", "quota", "too-much", "busy"),
 )
 def definition(name: str) -> Response:
-    """The definition that the draft would be published as; refused where devices would refuse
-    it, where its address is taken, or where the group's quota is used up."""
+    """Returns the definition that the draft would be published as.
+
+    Refused where devices would refuse the survey, where its address is taken, or where the group's
+    quota is used up.
+    """
     require_own_page()
     member, draft = require_member(), known(name)
     return _unless_published(member, draft, partial(_definition, member, draft))
@@ -123,7 +130,8 @@ def definition(name: str) -> Response:
     body={JSON: Signed},
 )  # fmt: skip
 def publish(name: str) -> Response:
-    """Publish the draft for good, with the signature of the group; 409 where it is published."""
+    """Publishes the draft for good, with the signature of the group; answers 409, with the survey,
+    where it is published already."""
     require_own_page()
     member, draft = require_member(), known(name)
     form = 'the body is {"digest": "...", "author": "...", "signature": "..."}'
@@ -141,7 +149,7 @@ def _definition(member: Member, name: str) -> Response:
 def _publish(member: Member, name: str, wanted: Signed) -> Response:
     store = current_store()
     draft = store.studio.draft(member.team.id, name)
-    survey = _publishable(draft)
+    survey = _publishable(draft)  # compiled again: what was signed must be what is published
     if wanted.digest != survey.digest:
         raise Conflict("the draft was changed while you looked at it; look at it again")
     if wanted.author != member.team.key:
@@ -196,6 +204,7 @@ def _taken(name: str, taken: Collection[str]) -> str:
 def _publishable(draft: Draft) -> Survey:
     """Raises BadSurvey where devices would refuse the survey, and Conflict where another survey has
     its address."""
+    # As the file that an author can download: from that a terminal makes the same definition.
     survey = compiled(to_yaml(written(draft.document)).encode())
     if refusals(survey):
         spent = privacy_spent(survey.total)

@@ -1,4 +1,4 @@
-"""Signing in and out: by the group's signature, which this browser holds or a copy brings."""
+"""Signs browsers in and out, by the group's signature, which the browser keeps or a copy brings."""
 
 from __future__ import annotations
 
@@ -26,13 +26,14 @@ blueprint = Blueprint("studio_sign_in", __name__, url_prefix="/studio")
 
 
 class WordAnswer(TypedDict):
-    """A word to sign."""
+    """A word to sign: a nonce of this server."""
 
     word: str
 
 
 class SigningIn(msgspec.Struct, forbid_unknown_fields=True):
-    """The group's public key, and the signed word that proves it."""
+    """The group's public ``key``, and a ``signature`` of a ``word`` of this server, which proves
+    that the browser has the private key."""
 
     key: str
     word: str
@@ -40,7 +41,7 @@ class SigningIn(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class SignedIn(TypedDict):
-    """The name of the group."""
+    """The name of the group that was signed in."""
 
     team: str
 
@@ -51,14 +52,14 @@ _SIGNING_IN = msgspec.json.Decoder(SigningIn)
 @blueprint.get("/in")
 @Operation(PAGE)
 def page() -> str:
-    """The page where a group signs in."""
+    """Renders the page where a group signs in."""
     return render_template("studio/in.html")
 
 
 @blueprint.post("/word")
 @Operation({200: {JSON: WordAnswer}}, ("forbidden",))
 def word() -> Response:
-    """A word to sign, which is good once and for an hour."""
+    """Returns a word to sign, which is good once and for an hour."""
     require_own_page()
     return json_answer({"word": new_word(current_store())})
 
@@ -71,11 +72,13 @@ def word() -> Response:
     headers=("Set-Cookie",),
 )
 def sign_in() -> Response:
-    """Begin a session of the group whose signature this is."""
+    """Begins a session of the group whose signature the browser sends; refused where the word was
+    not given out, was used, or is too old."""
     require_own_page()
     form = 'the body is {"key": "...", "word": "...", "signature": "..."}'
     wanted = decoded(_SIGNING_IN, read_body(JSON), form)
     studio, limits = current_store().studio, current_limits()
+    # Before anything is looked up: an address that failed often is told to wait.
     limits.check_failures(request.environ)
     try:
         check_sign_in(
@@ -85,6 +88,7 @@ def sign_in() -> Response:
         if token is None:
             raise Unauthorised("no group of this server has this signature")
         cookie = studio.sign_in(token.id, hash_of_word(wanted.word))
+        # A word is good once, and this one began a session before.
         if cookie is None:
             raise Unauthorised("this signature was used already; load the page again")
     except Unauthorised:
@@ -99,7 +103,7 @@ def sign_in() -> Response:
 @blueprint.post("/out")
 @Operation({204: {}}, ("forbidden",), headers=("Set-Cookie",))
 def sign_out() -> Response:
-    """End the session of this browser."""
+    """Ends the session of this browser."""
     require_own_page()
     if cookie := request.cookies.get(COOKIE):
         current_store().studio.sign_out(cookie)

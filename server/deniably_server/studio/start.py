@@ -1,4 +1,5 @@
-"""The first start in the browser: whoever has the link founds the group that writes surveys here.
+"""Serves the first start in the browser: the bearer of the link founds the group that writes
+surveys on this server.
 
 The browser makes the group's signature and keeps it. The server gets its public half alone, and a
 first proof that the browser holds the other one.
@@ -26,7 +27,8 @@ blueprint = Blueprint("studio_start", __name__, url_prefix="/studio")
 
 
 class Founding(msgspec.Struct, forbid_unknown_fields=True):
-    """A group, its public key, and the signed word that proves the key."""
+    """What founds a group: the link's ``secret``, the group's ``name``, ``contact`` and public
+    ``key``, and a ``signature`` of a ``word`` (a nonce of the server), which proves the key."""
 
     secret: str
     name: str
@@ -37,7 +39,7 @@ class Founding(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class FoundedAnswer(TypedDict):
-    """The operator's token: who founds the group may also run the server."""
+    """The operator's new token: the person who founds the group may also run the server."""
 
     operator: NewTokenAnswer
 
@@ -49,7 +51,8 @@ _FORM = "the body is a link's secret, a group's name, contact and key, and a sig
 @blueprint.get("/start")
 @Operation(PAGE)
 def start() -> str:
-    """The page of the first start: the group, its signature, and the copy of it."""
+    """Renders the page of the first start, where the browser makes the group's signature and the
+    copy of it."""
     return render_template("studio/start.html")
 
 
@@ -61,7 +64,7 @@ def start() -> str:
     headers=("Set-Cookie",),
 )
 def found() -> Response:
-    """Found the group in exchange for the link, and sign in."""
+    """Founds the group in exchange for the link's secret, and signs the browser in."""
     require_own_page()
     wanted = decoded(_FOUNDING, read_body(JSON), _FORM)
     store, limits = current_store(), current_limits()

@@ -1,4 +1,5 @@
-"""The steps of a survey, from its questions to its results: the bar on every page of it."""
+"""Lists the steps of a survey, from its questions to its results, for the bar on each of its
+pages."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ _OF_A_DRAFT = {"Questions": "", "Privacy": "/privacy", "Try it": "/try", "Publis
 
 @dataclass(frozen=True)
 class Step:
-    """A step: what it is called, where it is, and whether it is ``here``."""
+    """A step: its name, the address of its page, and whether that is the page shown (``here``)."""
 
     name: str
     address: str
@@ -18,14 +19,15 @@ class Step:
 
 
 def steps_of_draft(draft: str, here: str) -> list[Step]:
-    """Returns the steps of a draft, of which one is ``here``."""
+    """Returns the steps of the draft with this id; ``here`` is the name of the one shown."""
     return list(
         _steps({name: f"/studio/d/{draft}{end}" for name, end in _OF_A_DRAFT.items()}, here)
     )
 
 
 def steps_of_survey(survey: str, here: str, *, is_open: bool) -> list[Step]:
-    """Returns the steps of a survey that is published."""
+    """Returns the steps of a published survey; ``here`` is the name of the one shown. A closed
+    survey has no step to invite people."""
     invite = {"Invite": f"/studio/s/{survey}#invite"} if is_open else {}
     rest = {"Follow": f"/studio/s/{survey}", "Results": f"/surveys/{survey}"}
     return list(_steps(invite | rest, here))

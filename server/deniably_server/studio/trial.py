@@ -1,4 +1,4 @@
-"""Trying a draft out: the form as people will get it, which sends nothing and keeps nothing.
+"""Serves trials of drafts: the form as people will get it, which sends nothing and keeps nothing.
 
 It is the published form's own page, with one module in place of those of the device that store,
 fetch and send. An author sees it in a frame beside the editor, and on the page "Try it". A phone
@@ -46,8 +46,8 @@ blueprint = Blueprint("studio_trial", __name__, url_prefix="/studio")
 
 
 class LinkAnswer(TypedDict):
-    """A link to a draft's trial, its last day, and a code with it as SVG; empty where phones could
-    not find this server."""
+    """A link to a draft's trial (``address``), its last day (``until``), and a QR code of it as SVG
+    (``code``); that is empty where the server does not know its own origin."""
 
     address: str
     until: str
@@ -65,7 +65,7 @@ _LANGUAGE = {"language": {"type": "string"}}
     headers=("Location",),
 )
 def page(name: str) -> ResponseReturnValue:
-    """The form of the draft, at its start or at a question, to try out in a frame."""
+    """Renders the form of the draft, at its start or at a question, to try it out in a frame."""
     member = signed_in()
     if member is None:
         return sign_in_first()
@@ -76,7 +76,7 @@ def page(name: str) -> ResponseReturnValue:
 @blueprint.get("/d/<name>/try")
 @Operation({**PAGE, 303: {}}, ("not-found",), headers=("Location",))
 def try_it(name: str) -> ResponseReturnValue:
-    """The form on a phone, and a link to try it on one's own."""
+    """Renders the page with the form as on a phone, where a link to try it on a phone is made."""
     member, store = signed_in(), current_store()
     if member is None:
         return sign_in_first()
@@ -94,7 +94,8 @@ def try_it(name: str) -> ResponseReturnValue:
 @blueprint.post("/drafts/<name>/trial")
 @Operation({201: {JSON: LinkAnswer}}, ("unauthorised", "forbidden", "not-found"))
 def make_link(name: str) -> Response:
-    """Make a link to the draft's trial, in place of the one before; it is shown once."""
+    """Makes a link to the draft's trial, in place of the one before. The link is shown this
+    once."""
     require_own_page()
     member = require_member()
     secret, until = current_store().studio.begin_trial(member.team.id, known(name))
@@ -107,8 +108,9 @@ def make_link(name: str) -> Response:
 @blueprint.get("/try/<secret>")
 @Operation(PAGE, ("not-found", "too-many"), query=_LANGUAGE)
 def tried(secret: str) -> ResponseReturnValue:
-    """The form of a draft, to try out by whoever has its link."""
+    """Renders the form of a draft for the bearer of its link, to try it out."""
     limits = current_limits()
+    # A secret must not be found by trying many.
     limits.check_failures(request.environ)
     try:
         draft = current_store().studio.tried(secret)

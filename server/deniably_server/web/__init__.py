@@ -1,1 +1,1 @@
-"""Tools of every view: bodies, files, problems, languages, icon arrays, Markdown."""
+"""Gives every view its tools: request bodies, files, problems, languages, icon arrays, Markdown."""

@@ -1,4 +1,4 @@
-"""JSON responses."""
+"""Makes JSON responses."""
 
 from __future__ import annotations
 

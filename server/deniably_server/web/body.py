@@ -17,7 +17,8 @@ JSON = "application/json"
 YAML = ("application/yaml", "text/yaml")
 
 READ_AT_MOST = LARGEST_BODY + 1
-"""Bytes that Flask reads of a body: one too many, which shows that a body is too large."""
+"""The most bytes that Flask reads of a body: one more than is allowed, which shows that a body is
+too large without reading all of it."""
 
 
 class Body(Protocol):
@@ -29,11 +30,12 @@ class Body(Protocol):
 
 
 def read_body(*kinds: str) -> bytes:
-    """Reads the body of the current request; returns its bytes.
+    """Reads the body of the current request and returns its bytes.
 
-    Raises UnsupportedMediaType unless its media type is one of ``kinds``, RequestEntityTooLarge
-    above 1 MiB, and Malformed if the connection broke off before the end.
+    ``kinds`` are the media types that the view takes. Raises UnsupportedMediaType for another one,
+    RequestEntityTooLarge above 1 MiB, and Malformed if the connection broke off before the end.
     """
+    # The header as it is comes first: to parse it takes longer, and most reports need not.
     if request.environ.get("CONTENT_TYPE") not in kinds and request.mimetype not in kinds:
         raise UnsupportedMediaType(f"send the body as {' or '.join(kinds)}, in Content-Type")
     body = request.get_data(cache=False)
@@ -45,8 +47,8 @@ def read_body(*kinds: str) -> bytes:
 
 
 def decoded(decoder: msgspec.json.Decoder[_T], body: bytes, form: str) -> _T:
-    """Returns the value of a JSON body. Raises Malformed with ``form``, which says what is
-    expected."""
+    """Returns the value that ``decoder`` reads from a JSON body. Raises Malformed where it reads
+    none; the message is ``form``, which says what a body looks like."""
     try:
         return decoder.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -39,7 +39,8 @@ _AFTERWARDS = re.compile(r"""[ \t]+//[^"'`\n]*$""", re.MULTILINE)
 _TYPE = re.compile(r"/\*\*[^\n]*?\*/ ?")
 _INDENTED = re.compile(r"\n[ \t\n]+")
 _LONG = re.compile(r"^[^`\n]*(?:`[^`\n]*`[^`\n]*)*`[^`\n]*$", re.MULTILINE)
-"""A line with an odd number of backticks: a template literal that continues in the next line."""
+"""A line with an odd number of backticks: a template literal that continues in the next line. None
+is supported, because its line breaks and spaces have a meaning."""
 _KEPT = re.compile(
     r"""("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\\n]|\\.)*`"""
     r"""|(?:(?<=return )|(?<![\w)\]}] )(?<![\w)\]}]))"""
@@ -49,13 +50,16 @@ _KEPT = re.compile(
 divide. No template literal stands inside another."""
 _SIGN = r"[=+\-*/%<>!&|^?:,;(){}\[\]]"
 _SPACE = re.compile(rf"(?<={_SIGN}) (?![+-])|(?<![+-]) (?={_SIGN})")
-"""Not the space of ``a - -b``."""
+"""A space beside a sign, but not that of ``a - -b`` or ``a + +b``, which would become another
+sign."""
 _CONST = re.compile(r"\bconst\b(?=[ {[])")
 _NEEDLESS = re.compile(r"[;,](?=})|,(?=[)\]])")
-"""A sign before what closes a block, an object or a list. No loop here has an empty body."""
+"""A semicolon or comma before a closing bracket, where it means nothing. A loop with an empty body
+would need its semicolon; no module has one."""
 _GOES_ON = (*tuple("{,;([=&|?:"), "=>")
 _CONTINUES = tuple(")]}?:.&|")
-"""How a line ends, or the next one starts, where the line break between them means nothing."""
+"""How a line ends (``_GOES_ON``), or the next one starts (``_CONTINUES``), where the line break
+between them means nothing."""
 _IMPORT = re.compile(r'^import (?:(\w+)|\{([^}]*)\}) from "(\.[\w./]+)\.js";\n', re.MULTILINE)
 _DEFAULT = re.compile(r"^export default ", re.MULTILINE)
 _EXPORT = re.compile(r"^export ((?:async )?(?:function|class|const) (\w+))", re.MULTILINE)
@@ -71,22 +75,24 @@ RESERVED = {
     *("navigator", "once", "open", "opener", "origin", "parent", "print", "screen", "scroll"),
     *("self", "status", "stop", "toolbar", "top", "window"),
 }
-"""Names that mean something else in another module if they stand in the scope of all."""
+"""Names that no module may put into the common scope: another module may mean the browser's own."""
 
 
 APART = {"trust/past"}
-"""What a bundle fetches by itself where it is imported, because few devices need it. Such a module
-has the modules that it imports for itself, so none of their classes may pass between."""
+"""Modules that stay files of their own, which a bundle fetches where they are imported: few devices
+need them. Such a module loads its own copies of the modules that it imports. So a class that both
+have is two classes, and no instance of it may pass between them."""
 _FETCH = "fetchModule("
 
 
 @dataclass(frozen=True)
 class _Module:
-    """A module's path, its ``text`` without imports and exports, and what it takes and gives.
+    """A module: its path, its ``text`` without imports and exports, and what it imports and
+    exports.
 
-    ``imports`` are triples of a module, the name of an export of it and the name here; ``late`` the
-    modules that it imports later. ``exports`` maps the names of exports to those here, ``declared``
-    are all names of its own.
+    ``imports`` are triples of a module, the name of an export of it and the local name; ``late``
+    the modules that it imports later, by ``import()``. ``exports`` maps the names of exports to
+    local names, ``declared`` are all names that the module declares at its top level.
     """
 
     path: str
@@ -103,17 +109,19 @@ def bundle_modules(
     without: Sequence[str] = (),
     instead: Mapping[str, str] | None = None,
 ) -> str:
-    """Returns the source of one module that runs the ``entries`` in turn.
+    """Returns the JavaScript source of one module that runs the modules ``entries`` in turn.
 
-    ``texts`` maps room and name, without ``.js``, to a source; names are unique across rooms. An
-    import of a module in ``without`` gives an empty object, and one of a key of ``instead`` the
-    module that stands in for it.
+    ``texts`` maps each module's path, such as ``form/form`` (room and name without ``.js``), to its
+    source; names are unique across rooms. All paths here are of that kind. A module in ``without``
+    is left out, and its imports get an empty object. ``instead`` maps modules to others that stand
+    in for them.
 
     Raises ValueError for an import, export or template literal in an unsupported form, and for a
-    module that is imported at once and later, too.
+    module that is imported both at once and later.
     """
     stand_ins = instead or {}
     modules: dict[str, _Module] = {}
+    # The modules to parse: the entries, and all that these import, and so on.
     ahead = list(entries)
     while ahead:
         path = ahead.pop(0)
@@ -125,6 +133,7 @@ def bundle_modules(
     for path in entries:
         bundle.run(path)
     for module in modules.values():
+        # What runs at once is not a function any more that a late import could call.
         if early := bundle.done & {*module.late}:
             raise ValueError(f"{module.path}.js: imports later what is there: {sorted(early)}")
     later_modules = [bundle.later(path) for path in modules if path not in bundle.done]
@@ -159,6 +168,7 @@ class _Bundle:
     def _ready(self, path: str) -> _Module:
         self.done.add(path)
         module = self.modules[path]
+        # First what it imports, in the order in which a browser would run it.
         for each in dict.fromkeys(each for each, _, _ in module.imports):
             if each in self.modules and each not in self.done:
                 self._add(each)
@@ -171,6 +181,7 @@ class _Bundle:
             local: self.names.get(self.exported.get((source, name), ""), (source, name))
             for source, name, local in module.imports
         }
+        # All names are free: the module's text stands in the common scope, as it is.
         if all(self._free(name, origin) for name, origin in scope_names.items()):
             self.pieces.append(self._taken(module) + module.text)
             self.names |= scope_names
@@ -183,6 +194,7 @@ class _Bundle:
             self.names[local] = (path, module.exports[name])
             self.exported[path, name] = local
         names = ",".join(a if a == b else f"{a}:{b}" for a, b in exported.items())
+        # A name is taken: the module becomes a function of its own, which runs here and at once.
         run = self._function(path)
         self.pieces.append(f"let{{{names}}}=({run})();\n" if exported else f"({run})();\n")
 
@@ -243,6 +255,7 @@ def _module(path: str, text: str, stand_ins: Mapping[str, str]) -> _Module:
     text = without_signs(without_breaks(without_const(without_spaces(text))))
     if unknown := _UNKNOWN.search(text):
         raise ValueError(f"{path}.js: cannot be bundled: {unknown[0]}")
+    # Only now: before, an import() that was left would have been refused.
     text = text.replace(_FETCH, "import(")
     return _Module(path, text, imports, late, exports, frozenset(declared))
 
@@ -267,19 +280,24 @@ def _there(path: str, source: str) -> str:
 
 
 def without_spaces(text: str) -> str:
-    """Returns lines of code without the spaces beside signs, except in strings and regular
+    """Returns JavaScript without the spaces beside signs, except in strings and regular
     expressions."""
     return _in_code(lambda code: _SPACE.sub("", code), text)
 
 
 def without_const(text: str) -> str:
-    """Returns lines of code with ``let`` for ``const``. Both mean the same where nothing assigns to
-    the name, and two words would make a form 250 bytes larger."""
+    """Returns JavaScript with ``let`` in place of ``const``, except in strings and regular
+    expressions.
+
+    Both mean the same where nothing assigns to the name. With one word instead of two a compressed
+    form is 250 bytes smaller.
+    """
     return _in_code(lambda code: _CONST.sub("let", code), text)
 
 
 def without_signs(text: str) -> str:
-    """Code without the commas and semicolons that mean nothing before a closing bracket."""
+    """Returns JavaScript without the commas and semicolons before a closing bracket, which mean
+    nothing there."""
     return _in_code(lambda code: _NEEDLESS.sub("", code), text)
 
 
@@ -291,8 +309,8 @@ def _in_code(change: Callable[[str], str], text: str) -> str:
 
 
 def without_breaks(text: str) -> str:
-    """Returns lines of code, joined where the line break has no meaning and no comment may end
-    there."""
+    """Returns lines of JavaScript, joined where the line break has no meaning and ends no
+    comment."""
     lines = text.split("\n")
     breaks = [
         ""
@@ -304,5 +322,5 @@ def without_breaks(text: str) -> str:
 
 
 def _name(path: str) -> str:
-    """The name of a module's function."""
+    """The name of the function that a module becomes where it cannot share the scope."""
     return f"${basename(path)}"

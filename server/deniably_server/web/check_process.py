@@ -1,10 +1,10 @@
-"""A lasting process for many small pieces of work, which keeps what it has computed.
+"""Answers many small questions in one lasting worker process, which keeps what it has computed.
 
-``worker_process`` forks a worker for each piece of work, so every cache of a library ends with it.
-A check of a draft takes a fraction of the time once such caches are full, and authors ask for one
+``worker_process`` forks a worker for each question, so every cache of a library ends with it. A
+check of a draft takes a fraction of the time once such caches are full, and authors ask for one
 after each change. Here the forking process keeps one worker, and hands it question after question.
-Each has its own limit of processor time. A worker that went beyond a limit, or died, is replaced
-when the next question comes; it is forked from the forking process, which has no threads.
+Each question has its own limit of processor time. A worker that went beyond a limit, or died, is
+replaced when the next question comes; it is forked from the forking process, which has no threads.
 """
 
 from __future__ import annotations
@@ -39,8 +39,9 @@ from deniably_server.web.worker_process import (
 def lasting_process(prepare: Callable[[], Answerer], seconds: float, clock: float) -> WorkerProcess:
     """Returns a process that answers question after question with one worker.
 
-    Each question may take ``seconds`` of processor time, and ``clock`` seconds; the worker's memory
-    is limited too. Create this before there are threads.
+    ``prepare`` is called in the forking process before the first question, and returns the function
+    that answers. Each question may take ``seconds`` of processor time, and ``clock`` seconds by the
+    clock; the worker's memory is limited, too. Call this before the process has threads.
     """
     return WorkerProcess(prepare, seconds, clock, forker=_be_keeper)
 
@@ -55,6 +56,7 @@ def _be_keeper(
         worker: _Worker | None = None
         try:
             while (question := receive(line)) is not None:
+                # At the first question: a server whose authors ask nothing never pays for it.
                 if answer is None:
                     answer = prepare()
                     gc.collect()
@@ -79,12 +81,16 @@ class _Worker:
         self._line, there = socket.socketpair()
         self._process = os.fork()
         if not self._process:
-            self._line.close()
+            self._line.close()  # the worker keeps its own end alone
             _be_worker(there, answer, bounds.processor)
         there.close()
 
     def ask(self, question: bytes, above: socket.socket) -> bytes:
-        """What it found, with its kind. ``above`` shows when the serving process is gone."""
+        """Returns the worker's message: the answer after ``DONE``, or one of the other kinds (LONG,
+        LARGE, STARVED, BROKEN), which says why there is none.
+
+        ``above`` is the line to the serving process, which becomes readable when that is gone.
+        """
         until, found = monotonic() + self._clock, None
         with suppress(OSError):  # it died before
             send(self._line, question)
@@ -97,7 +103,7 @@ class _Worker:
         return LONG if self._signal() in AT_LIMIT else BROKEN
 
     def _signal(self) -> int | None:
-        """The signal that ended it; None where none did."""
+        """Returns the signal that ended the worker; None where none did. Afterwards it is gone."""
         ended, status = os.waitpid(self._process, os.WNOHANG)
         if not ended:  # its line closes a moment before it is gone
             os.kill(self._process, signal.SIGKILL)
@@ -106,7 +112,7 @@ class _Worker:
         return os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
 
     def end(self) -> None:
-        """End it, whatever it does."""
+        """Ends the worker, whatever it does."""
         self._line.close()
         if self._process:
             with suppress(ProcessLookupError):
@@ -119,6 +125,7 @@ def _be_worker(line: socket.socket, answer: Answerer, seconds: float) -> NoRetur
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
         limit_memory()
         while (question := receive(line)) is not None:
+            # It counts processor time alone, so a worker that waits for a question uses nothing up.
             signal.setitimer(signal.ITIMER_PROF, seconds)
             try:
                 found = DONE + answer(question)

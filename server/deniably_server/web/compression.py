@@ -1,5 +1,7 @@
-"""Compresses text responses for clients that accept it: with gzip, or what is sent once packed with
-Brotli as it is. Browsers accept Brotli over HTTPS and on localhost alone.
+"""Compresses text responses with gzip for clients that accept it.
+
+Responses that are already packed, as the form's scripts are with Brotli (``static_files``), are
+left as they are. Browsers accept Brotli over HTTPS and on localhost alone.
 
 Compressing a secret together with an attacker's text reveals the secret by its length (BREACH). No
 compressed response holds both. There are no cookies, sessions or form tokens, answers that hold a
@@ -24,7 +26,8 @@ _KINDS = (
 )
 
 _LEAST = 300
-"""Bytes; smaller bodies do not shrink, because of gzip's header."""
+"""Bytes from which on bodies are compressed; smaller ones do not shrink, because of gzip's
+header."""
 _GZIP = 16 + zlib.MAX_WBITS
 """What asks zlib for gzip's header, which has no time in it then. With more memory than
 ``gzip.compress`` takes, a form is 40 bytes smaller."""
@@ -34,7 +37,9 @@ are whatever their size: they never change."""
 
 
 def compress(response: Response) -> Response:
-    """Compresses a response if that helps; for Flask's ``after_request``.
+    """Compresses the body of a response if that helps, and returns the response.
+
+    It is made for Flask's ``after_request``.
 
     HEAD has the headers of GET. An ETag becomes weak, because the bytes differ by encoding and the
     text does not. If-None-Match compares weakly anyway (RFC 9110, 13.1.2).
@@ -43,6 +48,7 @@ def compress(response: Response) -> Response:
         return _varied(response)
     if not (response.mimetype or "").startswith(_KINDS) or response.is_streamed:
         return response
+    # It holds a new token: see the module's docstring.
     if response.cache_control.no_transform:
         return response
     _varied(response)
@@ -50,6 +56,7 @@ def compress(response: Response) -> Response:
         return response
     body = response.get_data()
     if _taken() and len(body) >= _LEAST:
+        # What is not cached is packed for speed: level 6 instead of 9.
         cached = len(body) <= _KEPT or response.cache_control.immutable
         response.set_data(_kept(body) if cached else gzip.compress(body, 6))
         response.headers["Content-Encoding"] = "gzip"

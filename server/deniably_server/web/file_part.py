@@ -1,4 +1,5 @@
-"""A part of a file on disk as the body of an answer, which the server sends without a thread."""
+"""Serves a part of a file on disk as the body of an answer, which the server sends without a
+thread."""
 
 from __future__ import annotations
 
@@ -10,21 +11,25 @@ PIECE = 1 << 16
 
 
 class FilePart:
-    """``length`` bytes of an open file from ``start`` on; it closes the file."""
+    """A body of ``length`` bytes of the open file ``file`` (a descriptor), from ``start`` on.
+
+    ``close`` closes the file.
+    """
 
     def __init__(self, file: int, start: int, length: int) -> None:
         self._file: int | None = file
         self._at, self._end = start, start + length
 
     def __iter__(self) -> Iterator[bytes]:
-        """Yields the pieces, for a server that reads the body as WSGI has it."""
+        """Yields the pieces in order, for a server that iterates over bodies as WSGI demands."""
         while piece := self.read():
             yield piece
 
     def read(self) -> bytes:
-        """Returns the next piece, of at most 64 KiB; empty at the end."""
+        """Returns the next piece, of at most 64 KiB; empty at the end and after ``close``."""
         if self._file is None:
             return b""
+        # pread needs no seek, so the position is this object's own.
         piece = os.pread(self._file, min(PIECE, self._end - self._at), self._at)
         self._at += len(piece)
         return piece

@@ -1,4 +1,4 @@
-"""Pictures of chances in the form: rows of dots, and places on the guessing scale.
+"""Draws probabilities in the form: as rows of dots, and as places on the guessing scale.
 
 An icon array has five rows of twenty dots, which show a number of 100. A dot is a dash of length 0
 with round ends, of a stroked line, so a row of dots is one step of the path. That is a tenth of the
@@ -32,7 +32,9 @@ def dots(first: int, last: int) -> str:
 
 
 def place(rate: Fraction) -> float:
-    """Returns where a guessing rate, from 1/2 to 1, stands on the scale, in per cent of its width.
+    """Returns where a guessing rate stands on the guessing scale, in per cent of the scale's width.
+
+    The rate is the share of guesses about an answer that are right: from 1/2, a coin, to 1.
 
     >>> place(Fraction(1, 2)), place(Fraction(3, 4)), place(Fraction(1))
     (1.5, 50.0, 98.5)

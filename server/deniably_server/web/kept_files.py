@@ -1,4 +1,4 @@
-"""Files that are made once and kept in a temporary folder for as long as the server runs.
+"""Makes files once, and keeps them in a temporary folder for as long as the server runs.
 
 The folder is the operator's alone (mode 0700, files 0600), and its size is bounded: the file that
 was not asked for the longest goes first. It never takes more than half of the room that the disk
@@ -21,37 +21,41 @@ from tempfile import mkstemp
 from typing import NamedTuple
 
 _MOST = 4 << 30
-"""Bytes of all files together."""
+"""The most bytes of all files together."""
 _PART, _ABANDONED_SECONDS = ".part", 3600
 _LOOK = 1 << 22
 """Bytes that are written between two looks at the room that the disk has left."""
 
 
 class KeptFile(NamedTuple):
-    """A file: its path, and the digest of its bytes."""
+    """A kept file: its path, and the SHA-256 of its bytes in hexadecimal."""
 
     path: Path
     digest: str
 
 
 class KeptFiles:
-    """The files in ``folder``, of at most ``maximum`` bytes together; processes may share them."""
+    """The files that are kept in ``folder``, of at most ``maximum`` bytes together.
+
+    Several processes may share a folder.
+    """
 
     def __init__(self, folder: Path, maximum: int = _MOST) -> None:
         self._folder, self._most = folder, maximum
 
     def find(self, key: str) -> KeptFile | None:
-        """Returns the file of ``key``, a short name without points; None where there is none."""
+        """Returns the file that was made for ``key``, a short name without points; None where there
+        is none."""
         for path in self._folder.glob(f"{key}.*"):
             if path.suffix != _PART:
                 with suppress(OSError):
-                    os.utime(path)  # for whichever goes first
+                    os.utime(path)  # the file that was used least recently is removed first
                     return KeptFile(path, path.name.partition(".")[2])
         return None
 
     def make(self, key: str, pieces: Iterable[bytes]) -> KeptFile:
-        """Writes a file, unless it is there; returns it. Raises OSError where the disk has too
-        little room."""
+        """Writes the file for ``key`` from its ``pieces``, unless it is there, and returns it.
+        Raises OSError where the disk has too little room."""
         if kept := self.find(key):
             return kept
         self._forget_abandoned()
@@ -65,6 +69,7 @@ class KeptFiles:
                 out.flush()
                 os.fsync(out.fileno())
             new = KeptFile(self._folder / f"{key}.{digest.hexdigest()}", digest.hexdigest())
+            # Only now, whole and synced, does it get a name that `find` sees.
             Path(name).rename(new.path)
         except BaseException:
             Path(name).unlink(missing_ok=True)
@@ -79,6 +84,7 @@ class KeptFiles:
             written += len(piece)
             if written - looked >= _LOOK or not looked:
                 looked = written
+                # The room shrinks as this writes, so it ends at half of what was free.
                 if written > min(self._most, shutil.disk_usage(self._folder).free):
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             yield piece

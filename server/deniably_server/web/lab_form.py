@@ -1,5 +1,5 @@
-"""The fields of an experiment's form: each input as text, with the stops of a slider where it has
-one. The script of the page knows no numbers."""
+"""Makes the fields of an experiment's form in the lab: each input as text, with the values that a
+slider stops at. The script of the page computes no numbers."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from deniably.results.drawing.rounding import MINUS
 from deniably.survey.privacy import to_decimal_text
 
 LONGEST = 200
-"""Characters of an input."""
+"""The most characters of an input."""
 _STOPS = 40
+"""A slider has about so many stops."""
 _DIGITS = 15
-"""The digits of a decimal."""
+"""The most decimal places with which a fraction is still shown as a decimal."""
 _EACH = 100
 """A whole number of a range up to this has a stop at each."""
 _WIDE = 1000
@@ -27,10 +28,12 @@ _WIDE = 1000
 
 @dataclass(frozen=True)
 class Field:
-    """An input as a form shows it: ``label`` and ``allowed`` in words, and its ``value``.
+    """An input of an experiment as a form shows it.
 
-    One of ``choices`` is chosen. A slider goes through ``stops``, which are values, too, and stands
-    ``at`` the nearest.
+    ``label`` and ``allowed`` say in words what it is and which values it takes; ``value`` is the
+    present one as text. An input that is one of several names has ``choices``. One with a slider
+    has ``stops``, values as text in ascending order; ``at`` is the index of the stop nearest to the
+    value.
     """
 
     name: str
@@ -43,7 +46,8 @@ class Field:
 
 
 def fields(inputs: Mapping[str, ExperimentInput], values: Mapping[str, Any]) -> list[Field]:
-    """Returns the fields of these inputs, with their parsed values."""
+    """Returns the fields for ``inputs``, in order. Both mappings are by name; ``values`` has the
+    parsed value of each input."""
     return [_field(name, declared, values[name]) for name, declared in inputs.items()]
 
 
@@ -60,12 +64,13 @@ def _field(name: str, declared: ExperimentInput, value: Any) -> Field:
 
 
 def shown(declared: ExperimentInput, value: Any) -> str:
-    """Returns a value as its field shows it: a whole percentage for an input in per cent, else a
-    decimal where that is exact."""
+    """Returns the text of a value as the field of the input ``declared`` shows it: a whole
+    percentage for an input in per cent, else a decimal where that is exact, else a fraction."""
     if not isinstance(declared, Real):
         return text_of(value)
     if declared.percent and (100 * Fraction(value)).denominator == 1:
         return f"{100 * value} %"
+    # A fraction is a decimal of so many places if its denominator divides that power of ten.
     return to_decimal_text(value) if 10**_DIGITS % value.denominator == 0 else text_of(value)
 
 
@@ -89,6 +94,7 @@ def _stops(declared: ExperimentInput) -> list[str]:
     steps = [low + (high - low) * k / _STOPS for k in range(_STOPS + 1)]
     if isinstance(declared, Whole):
         return [str(number) for number in sorted({round(step) for step in steps})]
+    # Rounded and read back: a stop has to be a value that the field itself takes.
     return [shown(declared, declared.read("", f"{float(step):.3g}")) for step in steps]
 
 

@@ -1,4 +1,4 @@
-"""The language of a respondent's page, and the attributes of texts in another language."""
+"""Chooses the language of a respondent's page, and marks up texts in another language."""
 
 from __future__ import annotations
 
@@ -10,20 +10,22 @@ from deniably.core.languages.html import Html
 from deniably.survey.survey import Survey
 from deniably.wording.words import LANGUAGES, Words, direction
 
+# The beginnings of the keys of texts that scripts of the form use.
 _FOR_SCRIPTS = ("script.", "number.")
 _FOR_FIELDS = "fields."
 _FOR_INVITED = "invited."
 
 
 def chosen(survey: Survey) -> Words:
-    """Returns the words of the language in the query (``?language=de``), else of the survey's."""
+    """Returns the texts of the interface in the language that the query names (``?language=de``),
+    else in the survey's."""
     code = request.args.get("language", "")
     return Words(code if code in LANGUAGES else survey.language)
 
 
 def asked_for() -> Words:
-    """Returns the words of the language in the query, else of the browser's, for a page that
-    belongs to no survey."""
+    """Returns the texts of the interface in the language that the query names, else in one that the
+    browser accepts, else in English: for a page that belongs to no survey."""
     code = request.args.get("language", "")
     return Words(
         code if code in LANGUAGES else request.accept_languages.best_match(LANGUAGES) or "en"
@@ -42,8 +44,8 @@ def survey_texts(survey: Survey, words: Words) -> Html:
 
 
 def interface_texts(survey: Survey, words: Words) -> Html:
-    """Returns the attributes ``lang`` and ``dir`` for texts of the interface among those of the
-    survey."""
+    """Returns the attributes ``lang`` and ``dir`` for texts of the interface that stand among those
+    of the survey; empty if both are in the same language."""
     if not survey_texts(survey, words):
         return Html()
     return Html.filled(
@@ -53,9 +55,9 @@ def interface_texts(survey: Survey, words: Words) -> Html:
 
 
 def for_scripts(words: Words, *, fields: bool, invited: bool) -> str:
-    """Returns the texts that scripts need, as JSON.
+    """Returns the texts that the form's scripts need, as a JSON object by key.
 
-    ``fields`` adds those of ticks and numbers, ``invited`` those of invitations.
+    ``fields`` adds the texts of questions with ticks or numbers, ``invited`` those of invitations.
     """
     prefixes = [*_FOR_SCRIPTS, *[_FOR_FIELDS] * fields, *[_FOR_INVITED] * invited]
     texts = words.some(*prefixes)

@@ -1,4 +1,4 @@
-"""Pages of long lists: ``?page=2``."""
+"""Divides long lists into pages, which the parameter ``page`` chooses: ``?page=2``."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from deniably_server.errors import BadParameter
 from deniably_server.web.operation import QueryParameters
 
 SIZE = 50
+"""The most items of a page."""
 _MOST_DIGITS = 6
 
 PARAMETERS: QueryParameters = {"page": {"type": "integer", "minimum": 1}}
@@ -18,7 +19,7 @@ PARAMETERS: QueryParameters = {"page": {"type": "integer", "minimum": 1}}
 
 @dataclass(frozen=True)
 class RequestedPage:
-    """The requested page, counted from 1."""
+    """The page of a list that a request asks for; ``number`` counts from 1."""
 
     number: int
 
@@ -34,7 +35,7 @@ class RequestedPage:
 
 @dataclass(frozen=True)
 class Pages:
-    """A page among ``count``; ``before`` and ``after`` are None at the ends."""
+    """The place of page ``number`` among the ``count`` pages of a list."""
 
     number: int
     count: int
@@ -52,7 +53,8 @@ class Pages:
 
 
 def wanted() -> RequestedPage:
-    """Returns the page that the request asks for. Raises BadParameter."""
+    """Returns the page that the current request asks for, by default the first. Raises BadParameter
+    where the parameter is no whole number from 1 on, of at most six digits."""
     text = request.args.get("page", "1")
     if not (text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS and int(text)):
         raise BadParameter("“page” is the number of a page, from 1 on")

@@ -1,6 +1,7 @@
-"""The map that a form offers beside two fields: its areas, where and as wide as they are.
+"""Draws the map that a form offers beside the two fields of a question for a place (``Point``).
 
-Whoever cannot see or tap it has the fields, which say the same.
+The map shows the areas (cells of the grid) that answers are randomised among. People who cannot see
+or tap it fill in the two fields, which say the same.
 """
 
 from __future__ import annotations
@@ -17,20 +18,24 @@ SIDE = 100
 
 
 def borders(question: Point) -> Html:
-    """Returns the commands of an SVG path that draws the lines between the areas."""
+    """Returns the commands of an SVG path that draws the lines between the areas of the map, in a
+    square of side ``SIDE``."""
     across, up = (_between(part.range, question.grid) for part in question.parts)
     lines = [Html.filled("M{x:.4g} 0v{side}", x=x, side=SIDE) for x in across]
+    # SVG counts y from above, the question from below.
     lines += [Html.filled("M0 {y:.4g}h{side}", y=SIDE - y, side=SIDE) for y in up]
     return Html.joined("", lines)
 
 
 def outline(question: Point) -> Html:
-    """Returns the author's outline on the picture; nothing where the question has none."""
+    """Returns the author's outline (such as a coast) as path commands in a square of side
+    ``SIDE``; empty where the question has none."""
     return outline_on_map(question.outline, SIDE) if isinstance(question.outline, str) else Html()
 
 
 def _between(side: Range, cells: int) -> list[float]:
     """Returns where areas meet along a side, in units of the picture: an area is as wide as it has
     numbers."""
+    # Cell c begins at the first position i with floor(i cells / count) = c (SPEC 4.1).
     count = side.positions
     return [SIDE * ceil(cell * count / cells) / count for cell in range(1, cells)]

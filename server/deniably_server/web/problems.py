@@ -1,4 +1,5 @@
-"""Problem details: the table of problems and the response to every exception (RFC 9457)."""
+"""Makes the response to every exception, as problem details (RFC 9457), from a table of
+problems."""
 
 from __future__ import annotations
 
@@ -34,6 +35,7 @@ _MISSING = ("missing.title", "missing.heading", "missing.text", "missing.link")
 _ADDRESS = ("address.title", "address.heading", "address.text", "address.link")
 _TROUBLE = ("trouble.title", "trouble.heading", "trouble.text", "trouble.link")
 
+# Between the words of a class name, as in NotFound.
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 problems = Blueprint("problems", __name__)
@@ -42,7 +44,8 @@ log = logging.getLogger("deniably")
 
 @dataclass(frozen=True)
 class Kind:
-    """A type of problem: the last part of its URI, its title, its status, and when it occurs.
+    """A type of problem (RFC 9457): ``name`` is the last part of its URI, ``when`` a sentence that
+    says when it occurs.
 
     The name is empty if the HTTP status says everything.
     """
@@ -54,7 +57,8 @@ class Kind:
 
     @property
     def uri(self) -> str:
-        """The problem's ``type``: a page of this server that explains it."""
+        """The member ``type`` of its documents: the address of a page of this server that explains
+        it; ``about:blank`` without a name."""
         return f"/problems/{self.name}" if self.name else "about:blank"
 
 
@@ -249,7 +253,8 @@ BY_EXCEPTION: dict[type[Exception], str] = {
 
 
 def members(error: Exception) -> dict[str, object]:
-    """Returns the members of a problem document for an exception, without ``instance``."""
+    """Returns the members of the problem document for an exception, by name, but ``instance``,
+    which names the request."""
     kind = kind_of(error)
     document: dict[str, object] = {"type": kind.uri, "title": kind.title, "status": kind.status}
     match error:
@@ -273,7 +278,11 @@ def members(error: Exception) -> dict[str, object]:
 
 
 def refuse(error: Exception, environ: WSGIEnvironment) -> Response:
-    """Returns the response to any exception. Logs faults of the server, without their messages."""
+    """Returns the response to any exception, as JSON. Logs faults of the server, without their
+    messages.
+
+    ``environ`` is the WSGI environment of the request.
+    """
     kind, request_id = kind_of(error), request_facts.request_id(environ)
     if kind.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         # A message, an address or a body may hold data, so it is never logged.
@@ -282,6 +291,7 @@ def refuse(error: Exception, environ: WSGIEnvironment) -> Response:
     document = members(error) | {"instance": f"/requests/{request_id}"}
     response = json_answer(document, kind.status, MEDIA_TYPE)
     if isinstance(error, errors.Unauthorised):
+        # RFC 6750, section 3, as below for a token of another role.
         response.headers["WWW-Authenticate"] = "Bearer"
     if isinstance(error, errors.TooMany | errors.Busy):
         response.headers["Retry-After"] = str(error.wait)
@@ -295,8 +305,10 @@ def refuse(error: Exception, environ: WSGIEnvironment) -> Response:
 
 
 def kind_of(error: Exception) -> Kind:
-    """Returns the type of problem for an exception, by its nearest class in the table."""
+    """Returns the type of problem for an exception: that of the nearest of its classes in
+    ``BY_EXCEPTION``."""
     name = next(BY_EXCEPTION[each] for each in type(error).__mro__ if each in BY_EXCEPTION)
+    # An HTTP error that the table does not name is no fault of the server.
     if name == "internal" and isinstance(error, http.HTTPException):
         return _plain(error)
     return KINDS[name]
@@ -313,7 +325,7 @@ def _plain(error: http.HTTPException) -> Kind:
 @problems.get("/problems/<name>")
 @Operation({200: {TEXT: None}}, ("not-found",))
 def explain(name: str) -> Response:
-    """Shows what a type of problem means."""
+    """Shows as text what a type of problem means, and when it occurs."""
     kind = KINDS.get(name)
     if kind is None:
         raise errors.NotFound("there is no such type of problem")
@@ -321,7 +333,7 @@ def explain(name: str) -> Response:
 
 
 def handle_problems(app: Flask) -> None:
-    """Answers every exception of ``app`` as a problem: with a page for browsers, with JSON for
+    """Makes ``app`` answer every exception as a problem: with a page for browsers, with JSON for
     programs."""
 
     def answer(error: Exception) -> Response:
@@ -378,7 +390,7 @@ def _message(texts: tuple[str, str, str, str], to: str) -> str:
 def error_location(error: BaseException) -> str:
     """Returns the types of an exception and its causes, with the lines of code that raised them.
 
-    For logs, because messages may hold data.
+    Logs have this instead of the messages, which may hold data.
     """
     location = f"{type(error).__name__} at {_place(error.__traceback__)}"
     return f"{location} from {error_location(error.__cause__)}" if error.__cause__ else location
@@ -393,6 +405,7 @@ def _place(traceback: TracebackType | None) -> str:
 
 
 def sentence(why: str) -> str:
-    """Returns a sentence on one line, because it may quote the request and programs print it."""
+    """Returns a reason as a sentence on one line, with a capital and a full stop. It may quote the
+    request, and programs print it."""
     why = one_line(why)
     return why[:1].upper() + why[1:] + ("" if why.endswith((".", "?", "!")) else ".")

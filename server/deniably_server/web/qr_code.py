@@ -1,4 +1,4 @@
-"""QR codes as drawings within a page, by the library segno."""
+"""Draws QR codes within a page, by the library segno."""
 
 from __future__ import annotations
 
@@ -15,15 +15,18 @@ _QUIET = 4
 
 @lru_cache(maxsize=64)
 def qr_code(text: str, label: str) -> Html:
-    """Returns the QR code of a text as SVG, as ``new_qr_code`` does, which draws it once."""
+    """Returns the QR code of a text as SVG, as ``new_qr_code`` does, and caches it.
+
+    The text must be no secret.
+    """
     return new_qr_code(text, label)
 
 
 def new_qr_code(text: str, label: str) -> Html:
-    """Returns the QR code of a text as SVG, dark on white in dark mode, too, because many readers
-    know no other. Nothing keeps it, so the text may be a secret.
+    """Returns the QR code of a text as SVG. Nothing caches it, so the text may be a secret.
 
-    ``label`` is its text for screen readers.
+    ``label`` is the code's text for screen readers. It is dark on white, in dark mode, too, because
+    many readers of QR codes know no other.
     """
     code, drawn = segno.make_qr(text, error="m"), BytesIO()
     code.save(

@@ -27,7 +27,8 @@ _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Heading:
-    """A heading of a page. ``level`` is 1 for the title; ``anchor`` is its id."""
+    """A heading of a page: its text without markup, its level (1 for the title) and the id that
+    links name (``anchor``)."""
 
     level: int
     text: str
@@ -36,7 +37,7 @@ class Heading:
 
 @dataclass(frozen=True)
 class Rendered:
-    """A page as HTML, with its headings in order."""
+    """A page of Markdown as HTML, with its headings in order."""
 
     html: Html
     headings: Sequence[Heading]
@@ -48,10 +49,11 @@ class Rendered:
 
 
 def render(text: str, path: str, address: Callable[[str], str | None]) -> Rendered:
-    """Renders ``text``, which lies at ``path`` in the source.
+    """Returns the Markdown ``text``, which lies at ``path`` in the source tree, as HTML.
 
-    ``address`` maps the path of another page to its address on this server, or None where this
-    server does not have it: such a link becomes its text and the path.
+    ``address`` maps the path of another page in the source tree to its address on this server. It
+    returns None where this server does not have the page: the link then becomes its text and the
+    path.
     """
     tokens = _markdown().parse(text)
     headings = _name_headings(tokens)
@@ -59,13 +61,14 @@ def render(text: str, path: str, address: Callable[[str], str | None]) -> Render
         token.attrs.pop("style", None)  # the Content-Security-Policy ignores it
         if token.children:
             token.children = _lead(token.children, posixpath.dirname(path), address)
+    # The rules below name each table by its number and its section, for screen readers.
     env: EnvType = {"section": headings[0].text if headings else path, "tables": 0}
     html = _markdown().renderer.render(tokens, _markdown().options, env)
     return Rendered(Html.from_library(html), headings)
 
 
 def headings(text: str) -> list[Heading]:
-    """Returns the headings of a page, with their anchors."""
+    """Returns the headings of a page of Markdown in order, with their anchors."""
     return _name_headings(_markdown().parse(text))
 
 

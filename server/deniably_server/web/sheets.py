@@ -1,4 +1,4 @@
-"""Joins stylesheets into one file and leaves out what only people need: a phone fetches one sheet.
+"""Joins stylesheets into one file, without comments and needless spaces: a phone fetches one sheet.
 
 ``/web/style/<name>.css`` shows each sheet as it was written.
 """
@@ -19,7 +19,7 @@ _AFTER = re.compile(r"([:(]) ")
 
 
 def join_sheets(texts: Iterable[str]) -> str:
-    """Returns one stylesheet that means the same as ``texts``, one after the other."""
+    """Returns one stylesheet that means the same as the stylesheets ``texts`` one after another."""
     return "\n".join(map(_compact, texts)) + "\n"
 
 

@@ -1,4 +1,5 @@
-"""Serves the files of the web client; modules and stylesheets joined, where a page needs many."""
+"""Serves the files of the web client. Where a page needs many modules or stylesheets, they are
+joined."""
 
 from __future__ import annotations
 
@@ -38,8 +39,8 @@ that stores, fetches or sends. The published forms have none of it, and no way t
 
 @dataclass(frozen=True)
 class _Bundle:
-    """The modules that a bundle runs, those that it leaves out, and those that stand in for
-    others."""
+    """The modules that a bundle runs in turn (``entries``), those that it leaves out (``without``),
+    and for some modules the ones that stand in for them (``instead``)."""
 
     entries: Sequence[str]
     without: Sequence[str] = ()
@@ -67,22 +68,25 @@ SHEETS = {
     "style/privacy-page.css": ("tokens", "base", "notes", "studio", "privacy"),
     "style/dossier-page.css": ("tokens", "base", "notes", "dossier"),
 }
-"""The first stylesheet of a page, with the sheets that it is joined from."""
+"""For each joined stylesheet the sheets that it is made of, in order."""
 ALONE = "style/form-page.css"
-"""Pages that have this sheet have no other; they are fetched over the slowest lines."""
+"""The only stylesheet of a form. Forms are fetched over the slowest lines."""
 LEAN = (ALONE, "style/studio-page.css", "style/privacy-page.css")
-"""Sheets of pages that have no other: they leave out what they do not use of the tokens."""
+"""Stylesheets of pages that have no other one. They leave out the custom properties (tokens) that
+they do not use."""
 _PACKED = {*_BUNDLES, ALONE}
-"""What is packed with Brotli: it is fetched over the slowest lines."""
+"""The files that are packed with Brotli, because they are fetched over the slowest lines."""
 _WINDOW = 18
-"""Of Brotli, whose best quality takes 130 ms for a form's scripts. The first form that a process
-serves waits for it, and each is 4 kB smaller than with gzip."""
+"""The window of Brotli, as a power of two: 256 KiB, more than any of these files has. Brotli's best
+quality takes 130 ms for a form's scripts. The first form that a process serves waits for that, and
+each is 4 kB smaller than with gzip."""
 _FOREVER = "public, max-age=31536000, immutable"
 
 
 @dataclass(frozen=True)
 class File:
-    """A file's content, its media type, and its SHA-256 digest in hexadecimal digits."""
+    """A file: its content (``body``), its media type (``kind``), and the SHA-256 of the content in
+    hexadecimal (``tag``)."""
 
     body: bytes
     kind: str
@@ -92,7 +96,7 @@ class File:
 @web.get("/web/<room>/<name>")
 @Operation({200: _TEXTS, 304: {}}, ("not-found",), headers=("ETag",))
 def current(room: str, name: str) -> Response:
-    """The file in its current version."""
+    """Returns the file in its current version."""
     response = _response(f"{room}/{name}")
     response.set_etag(_files()[f"{room}/{name}"].tag)
     response.headers["Cache-Control"] = "no-cache"  # ask each time, but do not fetch again
@@ -103,7 +107,7 @@ def current(room: str, name: str) -> Response:
 @web.get("/web/<build>/<room>/<name>")
 @Operation({200: _TEXTS}, ("not-found",), headers=("Service-Worker-Allowed",))
 def built(build: str, room: str, name: str) -> Response:
-    """A file of one build. Its content never changes, so browsers may cache it for ever.
+    """Returns a file of one build. Its content never changes, so browsers may cache it for ever.
 
     Modules import each other by relative names, so no page mixes the modules of two builds, not
     even a page kept for use without a network.
@@ -119,14 +123,14 @@ def built(build: str, room: str, name: str) -> Response:
 
 @web.app_template_global("web")
 def address(name: str) -> str:
-    """Returns the address of a file of this build."""
+    """Returns the address of a file of this build, such as ``form/page.js``."""
     assert name in _files(), name
     return f"/web/{BUILD}/{name}"
 
 
 def text_of(name: str) -> str:
-    """Returns a file as text, for a page that has to stand alone. Raises KeyError where there is
-    none."""
+    """Returns the text of a file, for a page that has to stand alone. ``name`` is such as
+    ``style/base.css``. Raises KeyError where there is no such file."""
     return _files()[name].body.decode()
 
 
@@ -179,6 +183,7 @@ def _packed(name: str) -> bytes:
 
 
 def _build() -> str:
+    # Templates, too: a page and the files that it names belong to one build.
     pages = sorted(_contents(files("deniably_server") / "templates"))
     tags = sorted((name, file.tag) for name, file in _files().items())
     return hashlib.sha256(repr((tags, pages)).encode()).hexdigest()[:16]

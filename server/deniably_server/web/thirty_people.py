@@ -1,6 +1,6 @@
-"""The picture of how this works: 30 answers pass through chance, and what is sent.
+"""Draws the picture that explains randomised response: 30 answers, chance, and what is sent.
 
-As many are sent as yes as the mechanism sends on average. The picture is still; ``rain.css`` lets
+As many people send yes as the mechanism makes on average. The picture is still; ``rain.css`` lets
 it fall once, where people allow motion.
 """
 
@@ -17,25 +17,31 @@ from deniably.wording.words import Words
 
 PEOPLE = 30
 MECHANISM = subset_selection(k=2, own=3, other=1)
-"""Two answers; 3 of 4 devices send their own."""
+"""Warner's design with two answers: on average 3 of 4 devices send their own."""
 YES = frozenset({7, 9, 11, 12, 13, 14, 16, 20, 21})
-"""Who would say yes, counted from 0."""
+"""The people whose true answer is yes, counted from 0."""
 TURNED = frozenset({1, 2, 3, 5, 7, 10, 11})
-"""Whose answer chance turns round."""
+"""The people whose answer chance turns round."""
 SENT = YES ^ TURNED
+"""The people whose report is yes."""
 _EVERYBODY = frozenset(range(PEOPLE))
 COMPATIBLE = (0, 19)
-"""How many of these people may say yes, as far as their reports show (95 %, exact)."""
+"""The fewest and the most of these people who may truly say yes, by an exact 95 % interval for
+their reports."""
 
 _STEP, _EDGE, _TOP, _BOTTOM = 12, 6, 6, 106
 _WAITS = 6
-"""Groups that begin to fall one after the other."""
+"""How many groups of dots begin to fall one after the other."""
 
 
 @dataclass(frozen=True)
 class Undoing:
-    """The steps by which the true number is worked out: ``(sent - chance) * each = estimate``, all
-    exact."""
+    """The steps by which the number of true yes is estimated: ``(sent - chance) * each =
+    estimate``.
+
+    ``sent`` is the number of yes among the reports, ``chance`` how many are expected where nobody's
+    answer is yes, ``left`` the difference, ``each`` the factor by which that counts. All are exact.
+    """
 
     sent: int
     chance: Decimal
@@ -45,7 +51,8 @@ class Undoing:
 
 
 def undoing() -> Undoing:
-    """Returns the sum for the people of the picture, by the unbiased estimator (Warner 1965)."""
+    """Returns the estimate for the people of the picture, step by step: the unbiased estimator
+    n (N/n - q) / (p - q) of Warner 1965 (SPEC 2.4)."""
     p, q = MECHANISM.law.p, MECHANISM.law.q
     chance = PEOPLE * q
     rest, factor = len(SENT) - chance, 1 / (p - q)
@@ -53,7 +60,8 @@ def undoing() -> Undoing:
 
 
 def example_numbers() -> dict[str, int]:
-    """Returns the numbers for the texts ``how.*``: of people, of answers that pass, and of yes."""
+    """Returns the numbers that the texts with the keys ``how.*`` have as placeholders, by name: of
+    people, of answers that pass unchanged, and of yes."""
     passed = MECHANISM.law.p
     return {
         "all": PEOPLE,
@@ -68,10 +76,10 @@ def example_numbers() -> dict[str, int]:
 
 
 def picture(words: Words, *, moves: bool) -> Html:
-    """Returns the picture as SVG, with a text for screen readers. A page may have only one, because
-    of its ids.
+    """Returns the picture as SVG, with a text for screen readers.
 
-    Without ``moves`` it leaves out what falls, and is still everywhere.
+    With ``moves`` it has dots that ``rain.css`` lets fall; without, it never moves. A page may have
+    only one such picture, because of its ids.
     """
     return Html.filled(
         '<svg class="rain{still}" viewBox="0 0 360 112" role="img" aria-labelledby="raint raind">'

@@ -1,4 +1,4 @@
-"""Costly work in a separate process, so that respondents do not wait for it.
+"""Does costly work in a separate process, so that respondents do not wait for it.
 
 A thread would share the interpreter's lock with the threads that take reports. A process has its
 own, runs at lower priority, and can be killed in the middle of a computation. A forking process is
@@ -37,14 +37,15 @@ Answerer = Callable[[bytes], bytes]
 MEMORY = 1 << 30
 """Bytes of memory that a piece of work may use."""
 _NICENESS = 10
-"""Taking reports has priority."""
+"""The priority (as of ``nice``) of costly work: taking reports comes first."""
 _GENEROUS, _FEWEST_BY_CLOCK = 10, 60
-"""The time by the clock is so many times the processor time, and at least so many seconds."""
+"""The limit by the clock is so many times that of processor time, and at least so many seconds."""
 _LENGTH = struct.Struct("!Q")
 DONE, LONG, LARGE, STARVED, BROKEN = b"d", b"l", b"m", b"s", b"b"
-"""The first byte of a message: the answer, or why there is none."""
+"""The first byte of a worker's message: DONE stands before the answer; the others say that there is
+none, because of processor time, memory, the clock, or the worker's end."""
 AT_LIMIT = {signal.SIGPROF, signal.SIGXCPU}
-"""What ends a process at its limit of processor time."""
+"""The signals that end a process at its limit of processor time."""
 _FIRST_AFTER_STANDARD_STREAMS = 3
 
 
@@ -69,14 +70,17 @@ _FAILURES = {LONG: TookTooLong, LARGE: TookTooMuchMemory, STARVED: Starved}
 
 
 class Bounds(NamedTuple):
-    """The limits of a piece of work, in seconds: of processor time, and by the clock."""
+    """The limits of a piece of work, in seconds: ``processor`` of processor time, ``clock`` by the
+    clock."""
 
     processor: float
     clock: float
 
 
 Forker = Callable[[socket.socket, Callable[[], Answerer], Bounds, int], NoReturn]
-"""Answers the questions of a line, in a process of its own: what prepares it, and its limits."""
+"""Runs as the forking process, and never returns: answers the questions that come over the socket.
+
+It gets the socket, what prepares the function that answers, the limits, and the niceness."""
 
 
 def generous(processor: float) -> float:
@@ -85,12 +89,13 @@ def generous(processor: float) -> float:
 
 
 class WorkerProcess:
-    """Does one piece of work at a time in a separate process.
+    """A separate process that answers one question (bytes) at a time.
 
-    Each may take ``seconds`` of processor time, and ``clock`` seconds, by default far more.
-    ``prepare`` is called there before the first question and returns the function that answers.
-    ``niceness`` is the process's priority, 0 that of the serving process. Create this before there
-    are threads, and call ``ask`` from one thread at a time.
+    Each answer may take ``seconds`` of processor time, and ``clock`` seconds by the clock, by
+    default far more. ``prepare`` is called there before the first question and returns the function
+    that answers. ``niceness`` is the process's priority, 0 that of the serving process. ``forker``
+    is what runs there, by default one worker for each question. Create this before there are
+    threads, and call ``ask`` from one thread at a time.
     """
 
     def __init__(
@@ -111,7 +116,8 @@ class WorkerProcess:
     def ask(self, question: bytes) -> bytes:
         """Returns the worker's answer to a question.
 
-        Raises TookTooLong, TookTooMuchMemory, Starved or WorkerFailed.
+        Raises TookTooLong beyond the limit of processor time, TookTooMuchMemory beyond ``MEMORY``,
+        Starved beyond the limit by the clock, and WorkerFailed where a process failed or was ended.
         """
         try:
             if self._line is None:
@@ -132,11 +138,12 @@ class WorkerProcess:
         raise _FAILURES.get(kind, WorkerFailed)
 
     def end(self) -> None:
-        """Ends the processes for good, from any thread. Every ``ask`` then raises WorkerFailed."""
+        """Ends the processes for good. Any thread may call this, also while another one waits in
+        ``ask``. Every ``ask`` then raises WorkerFailed."""
         self._ended = True
         if (line := self._line) is not None:
             with suppress(OSError):  # it was just closed
-                line.shutdown(socket.SHUT_RDWR)
+                line.shutdown(socket.SHUT_RDWR)  # unlike close, this wakes a thread that reads
 
     def close(self) -> None:
         """Ends the processes. The next ``ask`` starts new ones."""
@@ -147,6 +154,7 @@ class WorkerProcess:
     def _start(self) -> None:
         own_end, child_end = socket.socketpair()
         if not os.fork():
+            # The child, which never comes back from here.
             self._forker(child_end, self._prepare, self._bounds, self._niceness)
         child_end.close()  # else the line would stay open when the forker ends
         self._line = own_end
@@ -171,10 +179,14 @@ def _be_forker(
 
 
 def begin_forker(line: socket.socket, niceness: int) -> None:
-    """Does what a forking process does first: it ends with the serving process alone, steps back,
-    and closes all that it inherited but its line."""
+    """Prepares a forking process: ignores the signals that end the serving process, lowers the
+    priority to ``niceness``, and closes all inherited files and sockets but ``line``.
+
+    The process then ends when the serving process closes its end of ``line``.
+    """
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
+    # The serving process may ignore it; then waitpid would find no child.
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     with suppress(OSError):  # a sandbox may forbid it
         os.nice(niceness)
@@ -202,6 +214,7 @@ def _import(names: list[str]) -> None:
 
 def _worked(line: socket.socket, answer: Answerer, question: bytes, bounds: Bounds) -> bytes:
     """Returns the message of a new worker: its kind, what it imported, and its answer."""
+    # A pipe for each worker: its end shows that the worker is gone, whatever ended it.
     read_end, write_end = os.pipe()
     worker = os.fork()
     if not worker:
@@ -212,6 +225,7 @@ def _worked(line: socket.socket, answer: Answerer, question: bytes, bounds: Boun
     finally:
         os.close(read_end)
         with suppress(ProcessLookupError):
+            # Whatever it still does: its message is complete, or it is too late.
             os.kill(worker, signal.SIGKILL)
         _, status = os.waitpid(worker, 0)
     ended = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
@@ -257,12 +271,13 @@ def _limit(seconds: float) -> None:
     """
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_PROF, seconds)
+    # Later than the timer, so that the timer decides where nothing holds its signal back.
     _allow(resource.RLIMIT_CPU, int(seconds) + 2)
     limit_memory()
 
 
 def limit_memory() -> None:
-    """Limits this process to ``MEMORY`` more bytes than it has."""
+    """Limits this process to ``MEMORY`` more bytes of memory than it has reserved now."""
     _allow(resource.RLIMIT_DATA, _reserved() + MEMORY)
     with suppress(OSError), open("/proc/self/oom_score_adj", "w") as score:
         score.write("1000")  # if memory is short, this is killed first
@@ -289,12 +304,12 @@ def _let_go_of_all_but(descriptor: int) -> None:
 
 
 def send(line: socket.socket, message: bytes) -> None:
-    """Sends one message to the other process."""
+    """Sends one message to the other process: its length in 8 bytes, then its bytes."""
     line.sendall(_LENGTH.pack(len(message)) + message)
 
 
 def receive(line: socket.socket) -> bytes | None:
-    """Returns the next message; None if the other side is gone."""
+    """Returns the next message that ``send`` sent; None if the other process is gone."""
     head = _exactly(line, _LENGTH.size)
     return None if head is None else _exactly(line, _LENGTH.unpack(head)[0])
 

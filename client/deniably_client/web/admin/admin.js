@@ -23,7 +23,7 @@ const find = (selector) => {
 /** @type {HTMLButtonElement} */
 const show = find("#show");
 
-/** @param {string} sentence what the page says, or nothing */
+/** @param {string} sentence shown in the place for errors; an empty text hides that */
 function tell(sentence) {
   const why = find("#why");
   why.textContent = sentence;
@@ -52,7 +52,7 @@ async function exchange() {
   show.disabled = false;
 }
 
-/** @param {Record<string, { token: string, until: string }>} made by role */
+/** @param {Record<string, { token: string, until: string }>} made the tokens, by role */
 function reveal(made) {
   for (const role of ROLES) {
     find(`[data-token="${role}"]`).textContent = made[role]?.token ?? "";
@@ -66,7 +66,7 @@ function reveal(made) {
   find("#tokens h2").focus();
 }
 
-/** @param {string} role */
+/** @param {string} role whose token goes to the clipboard */
 async function put(role) {
   const status = find("#copied");
   try {

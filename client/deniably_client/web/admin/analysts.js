@@ -4,6 +4,7 @@
 import { DEFINITION, PROBLEM, body } from "../core/body.js";
 
 const NETWORK = "The server does not answer. Please try again.";
+// An id of 6 bytes and a secret of 32, which has 43 characters in base64.
 const SHAPE = /^deniably_[0-9a-f]{12}_[\w-]{43}$/;
 const NONE = "This is no token: one begins with deniably_ and has 65 letters, digits and signs.";
 
@@ -73,12 +74,12 @@ async function show(address) {
   return true;
 }
 
-/** @param {string} address */
+/** @param {string} address shown, and put into the tab's history */
 async function follow(address) {
   if (await show(address)) history.pushState(null, "", address);
 }
 
-/** @param {HTMLAnchorElement} link */
+/** @param {HTMLAnchorElement} link whose target, fetched with the token, is saved as a file */
 async function save({ href, pathname }) {
   const text = await ask(href);
   if (text === undefined) return;
@@ -87,6 +88,7 @@ async function save({ href, pathname }) {
   file.href = URL.createObjectURL(new Blob([text]));
   file.download = `${name}-${last}${last.includes(".") ? "" : ".json"}`;
   file.click();
+  // Not at once: some browsers begin the download a moment after the click.
   setTimeout(() => URL.revokeObjectURL(file.href), 60_000);
 }
 
@@ -104,6 +106,7 @@ form.addEventListener("submit", async (event) => {
 document.addEventListener("click", async (event) => {
   const link = event.target instanceof Element && event.target.closest("main a[href]");
   if (token === "" || !(link instanceof HTMLAnchorElement) || link.origin !== location.origin) return;
+  // These open a link elsewhere, where there is no token.
   if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
   const [, first] = link.pathname.split("/");
   if (first !== "surveys" && first !== "api") return;

@@ -4,14 +4,18 @@
 const COPIED = "Copied.";
 const SELECTED = "Your browser does not let a page copy. The text is selected: copy it with Ctrl+C or ⌘C.";
 
-/** @param {HTMLElement} source What it says, with an empty line between its paragraphs. */
+/**
+ * Returns the text of an element, with an empty line between its paragraphs.
+ * @param {HTMLElement} source
+ */
 function textOf(source) {
   const parts = [...source.children].filter((part) => part.matches("p, h3, li"));
   const texts = (parts.length ? parts : [source]).map((part) => part.textContent ?? "");
   return texts.map((text) => text.replace(/[ \n]+/g, " ").trim()).join("\n\n");
 }
 
-/** By the older way, which needs no permission. @param {string} text */
+/** Copies by the older command, which needs no permission; returns whether it worked.
+ * @param {string} text */
 function copyAsCommand(text) {
   let done = false;
   const put = (/** @type {ClipboardEvent} */ event) => {
@@ -25,7 +29,7 @@ function copyAsCommand(text) {
   return done;
 }
 
-/** @param {HTMLElement} source */
+/** @param {HTMLElement} source selected, and unfolded where it is folded away */
 function select(source) {
   for (let at = source.closest("details"); at; at = at.parentElement?.closest("details") ?? null) {
     at.open = true;
@@ -35,7 +39,10 @@ function select(source) {
   getSelection()?.selectAllChildren(source);
 }
 
-/** @param {HTMLElement} source */
+/**
+ * Copies the text of an element; returns whether that worked.
+ * @param {HTMLElement} source
+ */
 async function copy(source) {
   const text = textOf(source);
   try {

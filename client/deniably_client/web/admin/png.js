@@ -3,7 +3,7 @@
 const DOTS = 600 / 25.4; // a millimetre
 const FAILED = "Your browser could not draw the picture. Save the SVG instead.";
 
-/** @param {HTMLButtonElement} button */
+/** @param {HTMLButtonElement} button names the SVG, the width in millimetres, and the file */
 async function save({ dataset: { figure = "", width = "", file = "" } }) {
   const image = Object.assign(new Image(), { src: figure });
   await image.decode();

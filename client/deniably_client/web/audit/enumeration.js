@@ -17,7 +17,10 @@ import { randomise } from "../mechanisms/mechanism.js";
  * @typedef {Map<bigint, bigint>} Shares
  */
 
-/** The branch is less probable than the cut. One for all: an error that is made knows its stack. */
+/**
+ * Thrown where a branch is less probable than the cut. One object for all: making an Error is
+ * slow, because it collects the stack.
+ */
 const CUT_OFF = new Error("less probable than the cut");
 
 /** Coins that walk a tree: repeat a path, then take the first branch of every further draw. */
@@ -53,13 +56,14 @@ class Replay extends Coins {
   }
 
   /**
-   * One branch for each weight. That the shipped `choose` has their law another test shows, which
-   * walks it draw by draw.
+   * Branches once for each weight, which is far fewer than the draws that `choose` may see.
+   * Another test walks the shipped `choose` draw by draw and shows that it has the same law.
    * @override
    * @param {readonly number[]} weights
    */
   choose(weights) {
     const total = weights.reduce((sum, weight) => sum + BigInt(weight), 0n);
+    // A weight of 0 is no branch: nothing can come of it.
     const possible = [...weights.keys()].filter((index) => weights[index] !== 0);
     const index = possible[this.#branch(possible.length)] ?? 0;
     this.#go(BigInt(weights[index] ?? 0), total);
@@ -85,6 +89,7 @@ class Replay extends Coins {
     this.numerator *= numerator;
     this.denominator *= denominator;
     const [n, d] = this.cut;
+    // The path's probability is numerator/denominator; BigInts are compared cross-multiplied.
     if (this.numerator * d < n * this.denominator) throw CUT_OFF;
   }
 
@@ -96,7 +101,7 @@ class Replay extends Coins {
 }
 
 /**
- * The exact law of `run(coins)`. It calls `run` once for every path through its draws.
+ * Returns the exact law of `run(coins)`. Calls `run` once for every path through its draws.
  * @param {(coins: Coins) => unknown} run
  * @returns {Law}
  */
@@ -105,8 +110,9 @@ export function distribution(run) {
 }
 
 /**
- * The law of a `run` that may never end, from the paths of probability `cut` and above. `law` is a
- * lower bound of each result's probability; `unexploredMass` is the probability of all other paths.
+ * Returns the law of a `run` that may never end, from the paths of probability `cut` and above.
+ * `law` is a lower bound of each result's probability; `unexploredMass` is the probability of all
+ * other paths.
  * @param {(coins: Coins) => unknown} run
  * @param {string} cut
  * @returns {{law: Law, unexploredMass: string}}
@@ -161,7 +167,7 @@ export async function wholeReports(send, ids) {
 }
 
 /**
- * The report at the end of a path, and the path's probability. A cut path has no report.
+ * Returns the report at the end of a path, and the path's probability. A cut path has no report.
  * @param {(coins: Coins) => unknown} run
  * @param {Replay} coins
  */
@@ -189,7 +195,7 @@ function sum(shares) {
 }
 
 /**
- * Moves to the next path in the order of the tree; empty after the last one.
+ * Moves `path` to the next one in depth-first order; it is empty after the last one.
  * @param {number[]} path
  * @param {number[]} widths
  */
@@ -201,7 +207,7 @@ function advance(path, widths) {
 }
 
 /**
- * The channel of a shipped randomiser that always ends: the law of each answer.
+ * Returns the channel of a shipped randomiser that always ends: the law of each answer.
  * @param {Mechanism} mechanism
  * @param {Iterable<Input>} [answers] by default the indices below k
  * @returns {Law[]}
@@ -213,7 +219,7 @@ export function channel(mechanism, answers = Array(mechanism["k"]).keys()) {
 }
 
 /**
- * The largest ratio between two answers' probabilities of one report, and where it is:
+ * Returns the largest ratio between two answers' probabilities of one report, and where it is:
  * `report` is `odds` times as probable under the answer `likelier` as under `unlikelier`.
  * `odds` is "infinite" where a report is possible under one answer and impossible under another.
  * @param {readonly Law[]} laws the law of every answer
@@ -237,7 +243,7 @@ export function worstOdds(laws) {
 const ZERO = [0n, 1n];
 
 /**
- * The place of the first of the fractions that no other exceeds.
+ * Returns the index of the first of the fractions that no other one exceeds.
  * @param {readonly Fraction[]} fractions
  * @param {(one: Fraction, two: Fraction) => boolean} exceeds
  */

@@ -3,20 +3,23 @@
 
 import { Refused } from "./errors.js";
 
-/** Size limits in bytes, after decompression. */
+/**
+ * The largest bodies that are read, in bytes after decompression. An author's text has at most 1
+ * MiB, and a definition adds its mechanisms; SPEC 10 limits listings and registers.
+ */
 export const DEFINITION = 16 << 20;
 export const LISTING = 1 << 20;
 export const REGISTER = 64 << 20;
 export const PROBLEM = 64 << 10;
 
-/** Milliseconds in which nothing need come. */
+/** Milliseconds that a response may take before its size earns it more. */
 const PATIENCE = 60_000;
-/** Bytes that gain a second more, as in the Python device. */
+/** Bytes that earn one more second, as in the Python device: 32 KiB/s is the slowest rate. */
 const RATE = 1 << 15;
 
 /**
- * Reads the text of a response. Throws Refused once it exceeds `most` bytes, and TypeError, as other
- * faults of the network do, where it comes too slowly. `patience` is in milliseconds.
+ * Reads the text of a response. Throws Refused once it exceeds `most` bytes, and TypeError, as
+ * fetch does for faults of the network, where it comes too slowly. `patience` is in milliseconds.
  * @type {(response: Response, most: number, patience?: number) => Promise<string>}
  */
 export async function body(response, most, patience = PATIENCE) {
@@ -35,13 +38,13 @@ export async function body(response, most, patience = PATIENCE) {
       texts.push(decoder.decode(value, { stream: true }));
     }
   } catch (error) {
-    reader?.cancel().catch(() => {}); // which closes the connection
+    reader?.cancel().catch(() => {}); // closes the connection
     throw error;
   }
 }
 
 /**
- * The value of `work`. Throws TypeError where it takes more milliseconds.
+ * Waits for `work` and returns its value. Throws TypeError after so many milliseconds.
  * @template T
  * @param {number} milliseconds
  * @param {T} work

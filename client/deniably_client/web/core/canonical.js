@@ -13,9 +13,13 @@ export function parse(text) {
   try {
     value = JSON.parse(text);
   } catch {
+    // Without the parser's own message: it may quote the text, which can be a device's memory.
     throw new Refused("this is not JSON");
   }
-  /** @type {Set<string>[]} the keys of the objects around the token */
+  /**
+   * The keys seen in each object that is open at the token, innermost last.
+   * @type {Set<string>[]}
+   */
   const objects = [];
   for (const [token, string, colon] of text.matchAll(TOKENS)) {
     if (token === "{") objects.push(new Set());
@@ -32,7 +36,9 @@ export function parse(text) {
   return value;
 }
 
-// Strings, with a colon where they are keys; numbers; the braces of objects.
+// Strings, with a colon where they are keys; numbers; the braces of objects. JSON.parse has
+// accepted the text before, so the pattern need not be strict. Lists have no keys, so their
+// brackets are not looked at.
 const TOKENS = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|-?\d[\d.eE+-]*|[{}]/g;
 
 /**
@@ -61,16 +67,22 @@ export function canonicalise(value) {
   throw new Refused("only objects, lists, texts, booleans and integers are allowed");
 }
 
-/** @type {(value: unknown) => Promise<string>} SHA-256 of the canonical JSON, hexadecimal */
+/**
+ * The SHA-256 of a value's canonical JSON, in hexadecimal.
+ * @type {(value: unknown) => Promise<string>}
+ */
 export const digest = async (value) => sha256(canonicalise(value));
 
-/** @type {(text: string) => Promise<string>} SHA-256 of a text's UTF-8, hexadecimal */
+/** @type {(text: string) => Promise<string>} the SHA-256 of a text in UTF-8, in hexadecimal */
 export async function sha256(text) {
   const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
   return hexadecimal(new Uint8Array(hash));
 }
 
-/** @param {Uint8Array} bytes */
+/**
+ * Returns bytes as lower-case hexadecimal digits, two for each.
+ * @param {Uint8Array} bytes
+ */
 export function hexadecimal(bytes) {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

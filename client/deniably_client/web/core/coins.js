@@ -7,12 +7,12 @@ import { Refused } from "./errors.js";
 /** The largest bound of a draw. A double holds every integer up to here exactly. */
 export const LARGEST = 2 ** 53;
 
-const DRAW = 7;
+const DRAW = 7; // bytes: the fewest that hold 53 bits
 const POOL = 64 * DRAW; // getRandomValues gives at most 65536 bytes at once
 
 /**
- * Uniform integers by rejection sampling from the operating system's random bytes. Make a new
- * object for each report, so that leftover bytes are never used again.
+ * Draws uniform integers by rejection sampling from the operating system's random bytes. Make a
+ * new object for each report, so that leftover bytes are never used again.
  */
 export class Coins {
   #source;
@@ -23,13 +23,14 @@ export class Coins {
   }
 
   /**
-   * An integer in 0 .. n-1, each with probability exactly 1/n, for 1 <= n <= 2^53.
+   * Returns an integer in 0 .. n-1, each with probability exactly 1/n, for 1 <= n <= 2^53.
    * @type {(n: number) => number}
    */
   below(n) {
     if (!Number.isInteger(n) || n < 1 || n > LARGEST) {
       throw new RangeError("a draw needs a bound from 1 to 2^53");
     }
+    // Bytes are taken for n = 1, too: how many are taken must not depend on anything secret.
     // Below this limit every residue modulo n occurs equally often; reject the rest.
     const limit = LARGEST - (LARGEST % n);
     for (;;) {
@@ -39,7 +40,7 @@ export class Coins {
   }
 
   /**
-   * An index of `weights`, each with probability weight / sum of the weights.
+   * Returns an index of `weights`, each with probability weight / sum of the weights.
    * @type {(weights: readonly number[]) => number}
    */
   choose(weights) {
@@ -57,7 +58,8 @@ export class Coins {
   }
 
   /**
-   * `size` distinct integers below `n` in random order: the first steps of a shuffle.
+   * Returns `size` distinct integers below `n` in random order: the first steps of a Fisher-Yates
+   * shuffle.
    * @type {(n: number, size: number) => number[]}
    */
   pick(n, size) {
@@ -73,9 +75,11 @@ export class Coins {
   }
 
   /**
-   * The id of a report: 128 random bits in hexadecimal. A method of its own lets an audit see it.
+   * Returns the id of a report: 128 random bits in hexadecimal. It is a method of its own so that
+   * an audit can tell the draws of an id from those of answers.
    */
   drawId() {
+    // Four draws of 32 bits, as one draw has at most 53.
     const word = () => this.below(2 ** 32).toString(16).padStart(8, "0");
     return word() + word() + word() + word();
   }
@@ -102,5 +106,6 @@ function systemBytes() {
 function decoded(bytes) {
   // A missing byte would make every comparison false, and the draw would never end.
   if (bytes.length !== DRAW) throw new RangeError("the source gave too few random bytes");
+  // Not shifted: bit operators keep 32 bits. 0x1f drops the top 3 of the 56 bits.
   return bytes.reduce((u, byte, place) => (place === 0 ? byte & 0x1f : u * 256 + byte), 0);
 }

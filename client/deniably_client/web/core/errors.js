@@ -17,10 +17,13 @@ export class Refused extends DeniablyError {
 /** A refusal whose message is for the respondent, in the page's language. */
 export class Localised extends Refused {}
 
-/** This device has sent a report in every wave that the panel stated. */
+/** This device has sent a report in each of the waves whose number the panel stated. */
 export class WavesSent extends Refused {}
 
-/** The author is not one that the device knows at this server. Both fields are fingerprints. */
+/**
+ * The survey's author is not one that the device knows at this server. `fingerprint` is that of
+ * the new author's key, `known` are those of the known keys.
+ */
 export class AuthorChanged extends Refused {
   /**
    * @param {string} fingerprint
@@ -37,8 +40,8 @@ export class AuthorChanged extends Refused {
 export class BadAnswer extends DeniablyError {}
 
 /**
- * Throws Refused with the path unless the condition holds, and with the value that is wrong, if one is
- * given: at most 64 characters of it, none of which steers a screen.
+ * Throws Refused unless the condition holds. The message has the path, the sentence, and of the
+ * `wrong` value, if one is given, at most 64 characters; control characters are replaced.
  * @type {(condition: boolean, path: string, sentence: string, ...wrong: unknown[]) => void}
  */
 export function must(condition, path, sentence, ...wrong) {
@@ -46,8 +49,10 @@ export function must(condition, path, sentence, ...wrong) {
 }
 
 const found = (/** @type {unknown} */ value) => {
+  // JSON.stringify throws for a BigInt.
   const json = typeof value === "bigint" ? `${value}` : `${JSON.stringify(value)}`;
   return `${FOUND}${json.slice(0, 64).replace(/\p{C}/gu, "?")}`;
 };
 
+/** What stands before the wrong value in a message; memory.js cuts messages off here. */
 export const FOUND = "; found ";

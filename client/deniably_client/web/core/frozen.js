@@ -1,7 +1,7 @@
-// Values that nothing can change any more.
+// Freezes values, so that what was checked stays as it was checked.
 
 /**
- * Freezes a value and all its parts, and returns it.
+ * Freezes a JSON value and everything in it, and returns the value.
  * @type {<T>(value: T) => T}
  */
 export function frozen(value) {

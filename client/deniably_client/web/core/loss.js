@@ -5,12 +5,16 @@ import { atMostExp, pure } from "./odds.js";
 /** @import { Fraction, Loss } from "./types.js" */
 
 /**
- * An upper bound of the composition of any `count` of the losses. It combines the largest odds with
- * the largest deltas, which may belong to other losses.
+ * Returns an upper bound of the composition of any `count` of the losses: that of the `count`
+ * losses with the largest odds * e^exponent, with the sum of the `count` largest deltas, which may
+ * belong to other losses.
  * @type {(losses: readonly Loss[], count: number) => Loss}
  */
 export function largest(losses, count) {
-  /** @type {(above: (one: Loss, two: Loss) => boolean) => Loss} */
+  /**
+   * Composes the first `count` in falling order.
+   * @type {(above: (one: Loss, two: Loss) => boolean) => Loss}
+   */
   const most = (above) => {
     const falling = [...losses].sort((a, b) => (above(a, b) ? -1 : above(b, a) ? 1 : 0));
     return falling.slice(0, count).reduce(sum, pure([1n, 1n]));
@@ -19,7 +23,10 @@ export function largest(losses, count) {
   return { ...most(above), delta };
 }
 
-/** @type {(one: Loss, two: Loss) => Loss} sequential composition */
+/**
+ * Sequential composition: odds multiply, the rest adds up.
+ * @type {(one: Loss, two: Loss) => Loss}
+ */
 export const sum = (one, two) => ({
   odds: [one.odds[0] * two.odds[0], one.odds[1] * two.odds[1]],
   exponent: plus(one.exponent, two.exponent),
@@ -29,11 +36,13 @@ export const sum = (one, two) => ({
 /** @type {(one: Fraction, two: Fraction) => Fraction} */
 const plus = ([n, d], [m, e]) => [n * e + m * d, d * e];
 
-/** @type {(one: Loss, two: Loss) => Fraction} */
+/** @type {(one: Loss, two: Loss) => Fraction} the odds of `one` over those of `two` */
 const quotient = ({ odds: [n, d] }, { odds: [m, e] }) => [n * e, d * m];
 
 /**
- * Whether the first odds * e^exponent is larger. The odds are below 2^53, which is below e^40.
+ * Whether odds * e^exponent is larger for `one` than for `two`. The losses are compared as
+ * quotient > e^(difference of the exponents). All odds here are below e^40, because a part of a
+ * vector has odds below 2^53 and a claim allows at most e^10. So a difference of 40 decides alone.
  * @type {(one: Loss, two: Loss) => boolean}
  */
 function above(one, two) {

@@ -18,13 +18,14 @@ export const listingOf = (path) => `${path} listing`;
 /** @type {(path: string) => string} the key of an untraded invitation */
 export const invitationTo = (path) => `${path} invitation`;
 
-/** @type {(path: string, page: Page) => Promise<void>} */
+/** @type {(path: string, page: Page) => Promise<void>} stores a page under a path */
 export const keep = (path, page) =>
   opened(async (database) => {
     const { name, cipher } = await known(database, path);
     const iv = crypto.getRandomValues(new Uint8Array(12));
     const bytes = new TextEncoder().encode(JSON.stringify(page));
     const sealed = await crypto.subtle.encrypt({ name: CIPHER, iv }, cipher, bytes);
+    // Looked at after the waiting: the page may have been forgotten meanwhile.
     if (!forgotten) await done(pages(database).put({ iv, sealed }, name));
   });
 
@@ -99,7 +100,10 @@ async function opened(work) {
   }
 }
 
-/** @param {IDBDatabase} database */
+/**
+ * @param {IDBDatabase} database a new transaction each time, as one ends while anything else is
+ * waited for.
+ */
 const pages = (database) => database.transaction("pages", "readwrite").objectStore("pages");
 
 /**

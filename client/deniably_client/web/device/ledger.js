@@ -15,6 +15,10 @@ export const LIMITS = Object.freeze({ survey: "5", author: "10", overall: "20" }
 /** Each total has a delta of at most 1 / DELTA_LIMIT. */
 const DELTA_LIMIT = 1000n;
 
+/**
+ * Numbers of more than 400 digits are rounded up in the ledger (SPEC 8), which bounds its
+ * arithmetic.
+ */
 const LONGEST = 10n ** 400n;
 
 /** A report would take the total privacy loss over a limit of the device. */
@@ -38,7 +42,8 @@ export class BudgetSpent extends Refused {
 }
 
 /**
- * Makes the ledger entry for a question's loss. Odds and exponents over 400 digits are rounded up.
+ * Returns the ledger entry for a question's loss. Odds and exponents over 400 digits are rounded
+ * up.
  * @type {(head: Omit<LedgerEntry, "question" | "odds" | "exponent" | "delta">, question: string,
  *   loss: Loss) => LedgerEntry}
  */
@@ -50,13 +55,14 @@ export const ledgerEntry = (head, question, { odds, exponent, delta }) => ({
   delta: fraction(...delta),
 });
 
-/** The exact composition of all entries. */
+/** Returns the exact composition of all entries. */
 export const total = (/** @type {readonly LedgerEntry[]} */ ledger) =>
   ledger.map(loss).reduce((one, two) => lowest(sum(one, two)), pure([1n, 1n]));
 
 /**
- * The first of the 365 days that end on `day`, or on the earliest of `seen`, the newest days of the
- * registers that have to agree. Empty, which is every day, where one of them or all are not known.
+ * Returns the first of the 365 days that end on `day`, or on the earliest of `seen` where that is
+ * before. `seen` are the days of the last entries of the registers that have to agree. Empty, so
+ * that every day counts, where there is no register, or the day of one is not known.
  * @type {(day: string, seen: readonly (string | undefined)[]) => string}
  */
 export function firstDay(day, seen) {
@@ -64,12 +70,12 @@ export function firstDay(day, seen) {
   return seen.length && seen.every(Boolean) ? shifted(last, -364) : "";
 }
 
-/** @type {(day: string, days: number) => string} */
+/** @type {(day: string, days: number) => string} the day so many days later */
 const shifted = (day, days) => new Date(Date.parse(day) + days * 864e5).toISOString().slice(0, 10);
 
 /**
- * The charges that count: in this version of a survey, for its author, and overall. Of the latter two
- * only those since the first days that count.
+ * Returns the charges that count in each total: of this version of a survey, of its author, and of
+ * all. In the latter two only those of the days from `since` on count.
  * @type {(ledger: readonly LedgerEntry[], version: string, author: string, since: CountedSince) =>
  *   Record<Scope, readonly LedgerEntry[]>}
  */
@@ -80,7 +86,8 @@ export const counted = (ledger, version, author, since) => ({
 });
 
 /**
- * What stops counting first of these charges: its loss, and the day on which it no longer counts.
+ * Returns what stops counting first of these charges: its loss, and the day from which it no
+ * longer counts. Undefined where there is none.
  * @type {(counted: readonly LedgerEntry[]) => {day: string, loss: Loss} | undefined}
  */
 export function firstToLeave(counted) {
@@ -90,8 +97,9 @@ export function firstToLeave(counted) {
 }
 
 /**
- * Adds the charges of one report to the ledger. Throws BudgetSpent for the narrowest scope whose
- * limit they would exceed. An empty list of charges never exceeds one.
+ * Returns the ledger with the charges of one report. Throws BudgetSpent for the narrowest scope
+ * whose limit they would exceed, with `until`: the day on which enough has left, if ever. An empty
+ * list of charges never exceeds a limit.
  * @type {(ledger: readonly LedgerEntry[], entries: readonly LedgerEntry[], limits: Limits,
  *   since: CountedSince) => readonly LedgerEntry[]}
  */
@@ -109,6 +117,8 @@ export function charge(ledger, entries, limits, since) {
     check(since);
   } catch (error) {
     const days = ledger.map(({ day }) => day).filter(isDate).sort();
+    // Bisects for the last charge that has to leave before the report fits: the more days have
+    // left, the less counts.
     let [low, high] = [0, days.length];
     while (low < high) {
       const middle = (low + high) >> 1;
@@ -122,7 +132,10 @@ export function charge(ledger, entries, limits, since) {
   return [...ledger, ...entries];
 }
 
-/** @type {(check: (since: CountedSince) => void, day: string) => boolean} */
+/**
+ * Whether the report fits where only charges from this day on count.
+ * @type {(check: (since: CountedSince) => void, day: string) => boolean}
+ */
 function fits(check, day) {
   try {
     check({ author: day, overall: day });
@@ -133,19 +146,21 @@ function fits(check, day) {
 }
 
 /**
- * Throws BudgetSpent where this would take a total over its limit of epsilon, or of delta.
+ * Throws BudgetSpent where `asked` would take the total `before` over its limit of epsilon, or of
+ * delta.
  * @type {(scope: Scope, before: Loss, asked: Loss, limit: string) => void}
  */
 export function checkLimit(scope, before, asked, limit) {
   const after = sum(before, asked);
   if (!within(after, limit)) throw new BudgetSpent(scope, before, asked, limit);
   const [n, d] = after.delta;
+  // A report without a delta of its own is never refused for delta.
   if (asked.delta[0] > 0n && n * DELTA_LIMIT > d) throw new BudgetSpent(scope, before, asked, undefined);
 }
 
 /**
- * The share of its limit that a loss takes, in percent, rounded up. The larger of the shares of
- * epsilon and delta counts.
+ * Returns the share of its limit that a loss takes, in percent, rounded up: the larger of the
+ * shares of epsilon and delta.
  * @type {(loss: Loss, limit: string) => number}
  */
 export const share = (loss, limit) => Math.max(percent(loss, limit), percent(loss, undefined));
@@ -154,6 +169,7 @@ export const share = (loss, limit) => Math.max(percent(loss, limit), percent(los
 function percent({ odds: [n, d], exponent: [a, b], delta: [e, f] }, limit) {
   if (limit === undefined) return Number((100n * e * DELTA_LIMIT + f - 1n) / f);
   const epsilon = ln(n) - ln(d) + Number(a) / Number(b);
+  // In floats, for display alone: 1e-9 less, so that an exact 100 % is not shown as 101 %.
   return Math.max(0, Math.ceil((100 * epsilon) / Number(limit) - 1e-9));
 }
 
@@ -182,14 +198,21 @@ const lowest = ({ odds, exponent, delta }) => ({
   delta: parts(fraction(...delta)),
 });
 
-/** @type {(value: Fraction) => Fraction} */
+/**
+ * As the ledger keeps it: rounded up to n / 2^64 if it is long.
+ * @type {(value: Fraction) => Fraction}
+ */
 function short(value) {
   const [n, d] = parts(fraction(...value));
   if (n < LONGEST && d < LONGEST) return [n, d];
   return [((n << 64n) + d - 1n) / d, 1n << 64n];
 }
 
-/** @type {(number: bigint) => number} of any size, to the precision of a double */
+/**
+ * The logarithm of a number of any size, from its first 17 digits: a double holds nothing above
+ * 1.8e308.
+ * @type {(number: bigint) => number}
+ */
 function ln(number) {
   const digits = String(number);
   return Math.log(Number(`0.${digits.slice(0, 17)}`)) + digits.length * Math.LN10;

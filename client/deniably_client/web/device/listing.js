@@ -13,8 +13,9 @@ import { keep, kept, listingOf } from "./kept_pages.js";
 const SILENCE = 4000;
 
 /**
- * Finds a verified definition in the server's register (see `verifyListing`). Without a network
- * the kept listing has to do: the survey was in the register before.
+ * Finds a verified definition in the server's register, and checks its listing there as
+ * `verifyListing` does. Without a network the kept listing has to do: the survey was in the
+ * register before.
  *
  * Throws what `verifyListing` throws. Throws Refused where the server does not list the survey, and
  * TypeError where there is neither a network nor a kept listing.
@@ -23,11 +24,12 @@ const SILENCE = 4000;
  */
 export async function meet(known, definition, version, accepted) {
   const path = `/register/${definition.name}`;
+  // Not awaited here: where the server is silent the kept copy must not wait for it.
   const request = online() ? fresh(path, LISTING) : Promise.reject(new TypeError("there is no network"));
   const silence = new Promise((resolve) => setTimeout(resolve, SILENCE));
   const answer = await Promise.race([request, silence]).catch(() => undefined);
   const copy = answer === undefined ? await old() : undefined;
-  if (copy === undefined) listing = await request;
+  if (copy === undefined) listing = await request; // throws what the request has thrown, too
   // A copy may lack entries seen since with other surveys: ignore the checkpoint.
   const before = copy === undefined ? known : { ...known, registers: {} };
   const text = copy ?? listing ?? "";

@@ -28,10 +28,13 @@ export const EMPTY = Object.freeze({
   registers: {},
 });
 
-/** @type {(memory: Memory) => string} the document's text, before encryption */
+/** @type {(memory: Memory) => string} returns the document's text, before encryption */
 export const written = (memory) => canonicalise(memory);
 
-/** @type {(text: string) => Memory} throws Refused unless it is valid canonical JSON */
+/**
+ * Reads the document's text. Throws Refused unless the text is canonical JSON of a valid memory.
+ * @type {(text: string) => Memory}
+ */
 export function readMemory(text) {
   const value = parse(text);
   try {
@@ -48,7 +51,8 @@ export function readMemory(text) {
 }
 
 /**
- * The report that this device made for a version of a survey.
+ * Returns the report that this device made for a version of a survey; undefined where there is
+ * none.
  * @type {(memory: Memory, version: string) =>
  *   {values: Record<string, number[]>, strata?: Stratum} | undefined}
  */
@@ -58,19 +62,23 @@ export function earlier({ reports }, version) {
 }
 
 /**
- * The key of each question's memo in `memory.memos`; empty for a survey without waves.
+ * Returns the key of each question's memo in `memory.memos`, by question name; empty for a survey
+ * without waves.
  * @type {(definition: Definition, author: string) => Promise<Map<string, string>>}
  */
 async function memoKeys({ waves, questions }, author) {
   const keys = new Map();
   for (const question of waves ? questions : []) {
+    // The digest of the whole question: with other texts or another mechanism it is another
+    // question.
     keys.set(question.name, `${author}/${waves?.panel}/${await digest(question)}`);
   }
   return keys;
 }
 
 /**
- * The memos from earlier waves of a survey's panel, by question name.
+ * Returns the memos (permanent randomised answers) from earlier waves of a survey's panel, by
+ * question name.
  * @type {(memory: Memory, definition: Definition, author: string) =>
  *   Promise<Map<string, readonly number[]>>}
  */
@@ -83,7 +91,8 @@ async function keptMemos({ memos }, definition, author) {
 }
 
 /**
- * The names of the questions this device has answered, in this survey or else in earlier waves.
+ * Returns the names of the questions that this device has answered: in its report to this version
+ * of the survey, or else in earlier waves.
  * @type {(memory: Memory, definition: Definition, version: string, author?: string) =>
  *   Promise<string[]>}
  */
@@ -94,10 +103,12 @@ export async function knownQuestions(memory, definition, version, author = "") {
 }
 
 /**
- * The questions to ask, randomise and charge: those not remembered, and those that changed.
+ * Returns the questions to ask, randomise and charge: those that this device has not answered, and
+ * those named in `changed`, whose true answers have changed.
  *
- * `drawn` are the questions for a device without memory of the survey. A question shown only after a
- * changed one counts as changed. Throws BadAnswer for a changed question that was not answered.
+ * `drawn` are the questions for a device that made no report to this version; by default all. A
+ * question whose `show_if` names a changed one counts as changed. Throws BadAnswer for a changed
+ * question that was not answered.
  * @type {(memory: Memory, answering: Omit<Answering, "answers">) => Promise<readonly Question[]>}
  */
 export async function freshQuestions(memory, { definition, version, drawn, changed = [], author }) {
@@ -121,8 +132,8 @@ export async function freshQuestions(memory, { definition, version, drawn, chang
 }
 
 /**
- * The ledger entries for randomising these questions, one for each. A memo is charged once, with the
- * loss over all waves.
+ * Returns the ledger entries for randomising the questions `fresh`, one for each. A question that
+ * keeps a memo is charged once, with the loss over all waves.
  * @type {(definition: Definition, version: string, fresh: readonly Question[], author: string,
  *   day: string) => LedgerEntry[]}
  */
@@ -133,8 +144,9 @@ export const charges = ({ name }, version, fresh, author, day) =>
   });
 
 /**
- * Counts one more wave for each of these questions; returns the new `memory.waves`. The smallest
- * number of waves ever stated is the limit. Throws WavesSent beyond it.
+ * Counts one more wave for each of the questions `fresh`, where the survey states a number of
+ * waves; returns the new `memory.waves`. The smallest number ever stated for a question is its
+ * limit. Throws WavesSent beyond it.
  * @type {(memory: Memory, definition: Definition, fresh: readonly Question[], author: string) =>
  *   Promise<Pick<Memory, "waves">>}
  */
@@ -163,11 +175,13 @@ export async function rounds({ waves: before }, definition, fresh, author) {
  */
 export async function answer(memory, answering) {
   const { definition, version, answers, author = "", coins, stratum } = answering;
+  // First, because this throws where the budget is spent: nothing may be drawn then.
   const { fresh, ledger, waves } = await plan(memory, answering);
   const before = earlier(memory, version);
   if (before && fresh.length === 0) return memory;
   const kept = await keptMemos(memory, definition, author);
   for (const { name } of fresh) kept.delete(name);
+  // A report of a wave has all questions; those with a kept memo need no answer.
   const drawn = before || kept.size === 0 ? fresh : definition.questions;
   const id = memory.tickets?.[version]?.id;
   if (definition.invited && !id) throw new Refused("no invitation was traded");
@@ -178,13 +192,15 @@ export async function answer(memory, answering) {
   const memos = { ...memory.memos };
   const keys = await memoKeys(definition, author);
   for (const [name, memo] of made.memos) memos[keys.get(name) ?? ""] = [...memo];
+  // The order of section 4.7 has done its work: without it, what is left of `orders` stays.
   const { orders: { [version]: _, ...left } = {}, ...rest } = memory;
   const orders = Object.keys(left).length ? { orders: left } : {};
   return { ...rest, ...orders, ledger, reports, memos, ...waves };
 }
 
 /**
- * The newest days of the registers that have this author, or any.
+ * Returns the day of the last entry of each register that has this author, or any author;
+ * undefined for a register whose day is not known.
  * @type {(memory: Memory, author?: string) => (string | undefined)[]}
  */
 const seenDays = ({ authors, registers }, author) =>
@@ -193,7 +209,8 @@ const seenDays = ({ authors, registers }, author) =>
     .map(([origin]) => registers[origin]?.day);
 
 /**
- * The first day whose charges count, where the clock and the registers agree (SPEC section 8).
+ * Returns the first day whose charges count, in the totals of the author and of all. A charge
+ * leaves a total only once the clock and the registers agree that it is old (SPEC section 8.1).
  * @type {(memory: Memory, author: string, day: string) => CountedSince}
  */
 export const countedSince = (memory, author, day) => ({
@@ -202,17 +219,20 @@ export const countedSince = (memory, author, day) => ({
 });
 
 /**
- * The day that a charge gets: that of the clock, or of the author's registers where it is later.
+ * Returns the day that a charge gets: that of the clock, or the earliest of the author's registers
+ * where that is later. So a clock that was set back does not make a charge leave sooner.
  * @type {(memory: Memory, author: string, day: string) => string}
  */
 export function chargeDay(memory, author, day) {
+  // An unknown day sorts first, as an empty text, and then the clock decides.
   const [first = ""] = seenDays(memory, author).map((each) => each ?? "").sort();
   return first > day ? first : day;
 }
 
 /**
- * What answering would do: the questions to ask, and the ledger and waves afterwards. Throws WavesSent
- * and BudgetSpent, also where the worst draw of questions would exceed the survey's limit.
+ * Returns what answering would do: the questions to ask (`fresh`), the ledger and waves
+ * afterwards, and the days `since` which charges count. Throws WavesSent, and BudgetSpent where a
+ * limit would be exceeded: the survey's limit also by the worst draw of questions.
  * @type {(memory: Memory, answering: Omit<Answering, "answers">) =>
  *   Promise<{fresh: readonly Question[], ledger: readonly LedgerEntry[],
  *   waves: Pick<Memory, "waves">, since: CountedSince}>}
@@ -220,6 +240,7 @@ export function chargeDay(memory, author, day) {
 export async function plan(memory, answering) {
   const { definition, version, author = "", day = today(), limits = LIMITS } = answering;
   const fresh = await freshQuestions(memory, answering);
+  // Without a report or a drawn order any questions may be drawn, so the worst draw has to fit.
   if (earlier(memory, version) === undefined && !memory.orders?.[version]) {
     checkLimit("survey", pure([1n, 1n]), total(definition), limits.survey);
   }
@@ -235,7 +256,7 @@ export const markSent = (memory, version, text) =>
     ? { ...memory, reports: { ...memory.reports, [version]: { text, sent: true } } }
     : memory;
 
-/** Today in UTC by the device's clock. */
+/** Returns today's date in UTC by the device's clock, such as 2026-11-21. */
 export const today = () => new Date().toISOString().slice(0, 10);
 
 // --- the shape of the document --------------------------------------------------------------
@@ -249,7 +270,7 @@ const record = (key, item) => (value, path) => {
   }
 };
 
-/** @type {Check} */
+/** @type {Check} validates a fraction as text; its digits are bounded, and so is the arithmetic */
 const amount = (value, path) => {
   const spelled = typeof value === "string" && /^(0|[1-9]\d{0,399})(\/[1-9]\d{0,399})?$/.test(value);
   must(spelled && fraction(...parts(value)) === value, path, "is no fraction in lowest terms");

@@ -2,6 +2,7 @@
 
 import { keep, keepCode, kept } from "./kept_pages.js";
 
+// Headers that are wrong for the stored text, which is not compressed.
 const ENCODED = ["content-encoding", "content-length"];
 
 /**
@@ -18,8 +19,11 @@ export async function keepPage(version, body) {
     const worker = await serviceWorker.register(new URL("device/sw.js", code), { type: "module", scope: "/s/" });
     await keepCode(code.pathname, filesOfPage().filter((name) => name.startsWith(code.href)));
     const page = await kept(location.pathname);
+    // What is kept is renewed with a new build, version or language; all three are in the page's
+    // text.
     const marks = [code.pathname, version, `<html lang="${document.documentElement.lang}"`];
     if (!marks.every((mark) => page?.body.includes(mark))) await keepThis(body);
+    // Only an active worker can serve the page: before that nothing may be promised.
     await activated(worker.installing ?? worker.waiting ?? worker.active);
     return true;
   } catch {

@@ -9,8 +9,9 @@ import { chargeDay, charges, countedSince, today } from "./memory.js";
 /** @import { Answering, Memory } from "./types.js" */
 
 /**
- * The memory with an order of the questions that this device can be asked, drawn where there is none.
- * Keep it before anything of it is shown.
+ * Returns the memory with a random order of the questions that this device can be asked; drawn
+ * where there is none. Keep the memory before anything of the order is shown: else a reload would
+ * draw again.
  * @type {(memory: Memory, answering: Omit<Answering, "answers">) => Memory}
  */
 export function withOrder(memory, { definition: { questions, ask }, version, coins = new Coins() }) {
@@ -22,8 +23,9 @@ export function withOrder(memory, { definition: { questions, ask }, version, coi
 }
 
 /**
- * The questions of the kept order, and those of them that the limits leave room for, in the survey's
- * order. They are taken in the kept order; what no longer fits is skipped.
+ * Returns the questions of the order that the memory keeps (`ordered`), and those of them that the
+ * limits leave room for (`part`), both in the survey's order. They are taken in the drawn order; a
+ * question that no longer fits is skipped.
  * @type {(memory: Memory, answering: Omit<Answering, "answers">) =>
  *   {ordered: readonly Question[], part: readonly Question[]}}
  */

@@ -11,7 +11,7 @@ import { words } from "../wording/words.js";
 export class Unreachable extends Error {}
 
 const TRIES = 4;
-const FIRST_WAIT = 500;
+const FIRST_WAIT = 500; // milliseconds
 /** Milliseconds until the header of an answer is there, and then until its few words are. */
 const LONGEST_TRY = 60_000;
 const WORDS = 4000;

@@ -10,6 +10,7 @@ import { EMPTY, markSent, readMemory, written } from "./memory.js";
 const DATABASE = "deniably-memory";
 const STORE = "memory";
 const CIPHER = "AES-GCM";
+// Bound to the text by AES-GCM, so that nothing else under this key passes for a memory.
 const PURPOSE = new TextEncoder().encode("deniably memory 1");
 
 /** The stored memory was changed, or a part of it is lost. */
@@ -24,9 +25,10 @@ export class Damaged extends Refused {}
 let transient;
 
 /**
- * Whether this browser stores anything. Private windows may not, nor browsers that refuse site data.
- * There Chromium opens no database with an UnknownError, as on a damaged disk, where what was spent is
- * unknown. But it refuses localStorage, too, which is only looked at.
+ * Whether this browser stores anything. Private windows may not, nor browsers that refuse site
+ * data; the memory then ends with the page. Where site data are refused, Chromium fails with
+ * UnknownError, as it does on a damaged disk, where the device must stop: what was spent is
+ * unknown. Only the former also refuses localStorage, so that is looked at.
  * @type {() => Promise<boolean>}
  */
 export async function keeps() {
@@ -58,6 +60,8 @@ export const ticketOf = async (version) => (await read()).tickets?.[version]?.ti
  */
 export async function update(change) {
   if (transient) return (transient = await change(transient));
+  // Compare and swap: a transaction of IndexedDB ends while anything else is waited for, such as
+  // the encryption. So none can be held open during the change.
   for (;;) {
     const stored = await load();
     const before = await unsealed(stored);
@@ -67,7 +71,10 @@ export async function update(change) {
   }
 }
 
-/** @type {(version: string, text: string) => Promise<void>} */
+/**
+ * Notes in the memory that a server has this report.
+ * @type {(version: string, text: string) => Promise<void>}
+ */
 export async function recordSent(version, text) {
   // If storing fails, the same bytes are sent again and count once.
   await update((memory) => markSent(memory, version, text)).catch(() => {});
@@ -91,6 +98,7 @@ export async function wasRefused(text) {
 }
 
 /**
+ * Does some work on what stands beside the document; undefined where nothing is stored.
  * @param {IDBTransactionMode} mode
  * @param {(store: IDBObjectStore) => IDBRequest} work
  */
@@ -168,6 +176,7 @@ async function swap(before, { key, iv, sealed }) {
     // "strict": on the disk before anything is sent.
     const change = database.transaction(STORE, "readwrite", { durability: "strict" });
     const store = change.objectStore(STORE);
+    // Within one transaction, which excludes all others that write. Every writing draws a new iv.
     const now = await done(store.get("document"));
     if (String(now?.iv) !== String(before?.iv)) return false;
     store.put(key, "key");
@@ -193,7 +202,7 @@ async function open(wanted) {
   request.onupgradeneeded = () => {
     none = !wanted;
     if (wanted) request.result.createObjectStore(STORE);
-    else request.transaction?.abort();
+    else request.transaction?.abort(); // else an empty database would stay
   };
   try {
     return await done(request);

@@ -9,6 +9,8 @@ const worker = /** @type {Worker} */ (/** @type {unknown} */ (globalThis));
 /** Milliseconds to wait for the network where a page is stored. */
 const PATIENCE = 3000;
 
+// At once, and for the pages that are open: the page waits for the worker before it says that it
+// is kept.
 worker.addEventListener("install", () => worker.skipWaiting());
 worker.addEventListener("activate", (event) => event.waitUntil(worker.clients.claim()));
 worker.addEventListener("fetch", (event) => {

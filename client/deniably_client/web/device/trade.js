@@ -7,7 +7,8 @@ import { blind, finalise, prepare } from "../trust/blind_rsa.js";
 /** @import { Memory, Trade } from "./types.js" */
 
 /**
- * Adds a trade of this code to the memory. No change where it has a trade or a ticket already.
+ * Returns the memory with a trade of this code, to be kept before anything is sent. No change
+ * where there is a trade or a ticket already.
  * @type {(memory: Memory, version: string, key: string, code: string) => Promise<Memory>}
  */
 export async function beginTrade(memory, version, key, code) {
@@ -21,8 +22,9 @@ export async function beginTrade(memory, version, key, code) {
 }
 
 /**
- * Turns the trade into a ticket. No change where this trade is over. Throws Refused where the server
- * signed something else, or with another key than its register shows.
+ * Returns the memory with a ticket in the place of the trade. No change where this trade is over.
+ * Throws Refused where the server signed something else, or with another key than its register
+ * shows.
  * @type {(memory: Memory, version: string, key: string, trade: Trade, signed: string) =>
  *   Promise<Memory>}
  */
@@ -35,7 +37,7 @@ export async function finishTrade(memory, version, key, trade, signed) {
 }
 
 /**
- * Removes a trade that the server refused. No change where the memory has another one.
+ * Returns the memory without a trade that the server refused. No change where it has another one.
  * @type {(memory: Memory, version: string, trade: Trade) => Memory}
  */
 export function endTrade(memory, version, trade) {
@@ -45,5 +47,8 @@ export function endTrade(memory, version, trade) {
   return left.length > 0 ? { ...rest, trades: Object.fromEntries(left) } : rest;
 }
 
-/** @type {(memory: Memory, version: string, trade: Trade) => boolean} */
+/**
+ * Whether this very trade is open; another tab may have ended it and begun a new one.
+ * @type {(memory: Memory, version: string, trade: Trade) => boolean}
+ */
 const isOpen = ({ trades }, version, { blinded }) => trades?.[version]?.blinded === blinded;

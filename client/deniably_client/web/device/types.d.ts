@@ -3,7 +3,11 @@
 import type { Coins } from "../core/coins.js";
 import type { Answers, Definition, Question, Stratum } from "../survey/types.js";
 
-/** One charge. Its fractions are texts; `author` is a public key, or empty. It holds no answer. */
+/**
+ * One charge: the privacy loss of one question. `odds`, `exponent` and `delta` are fractions as
+ * texts; `version` is the digest of the survey's definition, `author` a public key, or empty. It
+ * holds no answer.
+ */
 export interface LedgerEntry {
   day: string;
   author: string;
@@ -28,13 +32,18 @@ export type CountedSince = Record<Exclude<Scope, "survey">, string>;
 export interface Memory {
   spec: 1;
   ledger: readonly LedgerEntry[];
+  /** By version of the survey: the report as it is sent, and whether a server has it. */
   reports: Record<string, { text: string; sent: boolean }>;
+  /** By author, panel and question: the randomised answer that all waves report from. */
   memos: Record<string, number[]>;
+  /** The keys of known authors, by origin of the server. */
   authors: Record<string, string[]>;
   registers: Record<string, { count: number; head: string; day?: string }>;
   tickets?: Record<string, Ticket>;
   trades?: Record<string, Trade>;
+  /** By the keys of memos: how many waves were stated, and how many reports were made. */
   waves?: Record<string, { count: number; sent: number }>;
+  /** By version: the questions in the order that was drawn for answering a part (SPEC 4.7). */
   orders?: Record<string, string[]>;
 }
 
@@ -44,7 +53,7 @@ export interface Ticket {
   ticket: string;
 }
 
-/** A trade of an invitation that can be repeated where no answer came. */
+/** A trade of an invitation, kept so that it can be repeated where no answer came (SPEC 11.4). */
 export interface Trade {
   blinded: string;
   code: string;

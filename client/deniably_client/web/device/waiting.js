@@ -4,7 +4,10 @@
 import { Unreachable, send } from "./send.js";
 import { read, recordSent, setAside, ticketOf, wasRefused } from "./storage.js";
 
-/** The most reports that one page sends; the next page sends more. */
+/**
+ * The most reports that one page sends; the next page sends more. Many at once from one address
+ * would show the server that they are one person's.
+ */
 const MOST = 3;
 /** Milliseconds before each report, plus up to VARYING more, so that one person's reports do not
  * arrive back to back. */
@@ -39,7 +42,8 @@ export async function sendOthers(except) {
 }
 
 /**
- * The versions and texts of the reports to send from this page, and the names of their surveys.
+ * Returns the versions and texts of the reports to send from this page, and the names of their
+ * surveys: all unsent ones but that of the version `except`, which the page sends itself.
  * @param {string} except
  */
 async function waiting(except) {

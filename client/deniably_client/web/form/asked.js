@@ -7,7 +7,7 @@ import { state } from "./state.js";
 /** @import { Answer } from "./types.js" */
 
 /**
- * The answers in these forms, by question name.
+ * Returns the answers in these forms, by question name. Questions without an answer are left out.
  * @param {readonly HTMLFormElement[]} forms
  */
 export function answered(forms) {
@@ -20,13 +20,13 @@ export function answered(forms) {
   return answers;
 }
 
-/** The step of the first unanswered question, or the check page if all are answered. */
+/** Returns the step of the first unanswered question, or the check page if all are answered. */
 export function firstOpen() {
   const open = state.path.shown().find((form) => read(form).answer === undefined);
   return open ? questions.indexOf(open) + 1 : CHECK;
 }
 
-/** @type {(form: HTMLFormElement) => Answer} */
+/** @type {(form: HTMLFormElement) => Answer} the answer in a form, or what is missing */
 export const read = (form) =>
   state.readFields && form.dataset["kind"] ? state.readFields(form) : readChoice(form);
 
@@ -87,4 +87,5 @@ export function wipe() {
   for (const row of all(".answers [data-row]", HTMLElement)) row.hidden = false;
 }
 
+// Also when the page goes into the browser's back-forward cache, which would keep the fields.
 addEventListener("pagehide", wipe);

@@ -15,6 +15,7 @@ export const questions = all("form[data-question]", HTMLFormElement);
 export const CHECK = questions.length + 1;
 
 /**
+ * Returns the elements of the survey that match and are of this class, in order.
  * @template {Element} E
  * @param {string} selector
  * @param {new () => E} kind
@@ -25,7 +26,7 @@ export function all(selector, kind) {
   return /** @type {E[]} */ (elements);
 }
 
-/** @param {string} id */
+/** @param {string} id of an element that every form has */
 export function byId(id) {
   return /** @type {HTMLElement} */ (document.getElementById(id));
 }

@@ -67,7 +67,10 @@ async function answers(address) {
   }
 }
 
-/** Goes back to the entry of the tab's history at which this page was opened. */
+/**
+ * Goes back to the entry of the tab's history at which this page was opened: what comes later then
+ * can be cut off.
+ */
 async function toFirstStep() {
   const depth = Number(history.state?.depth ?? 0);
   if (depth === 0) return;
@@ -76,5 +79,5 @@ async function toFirstStep() {
   await there;
 }
 
-/** @param {Promise<unknown>} work */
+/** @param {Promise<unknown>} work waited for, but not longer than PATIENCE */
 const soon = (work) => Promise.race([work, new Promise((resolve) => setTimeout(resolve, PATIENCE))]);

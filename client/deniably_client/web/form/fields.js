@@ -27,7 +27,7 @@ export function prepare(forms, definition) {
 }
 
 /**
- * The answer in a form, or a sentence that says what is missing.
+ * Returns the answer in a form, or a sentence that says what is missing.
  * @param {HTMLFormElement} form
  * @returns {Answer}
  */
@@ -118,7 +118,7 @@ function numbers(form) {
 }
 
 /**
- * What is wrong with a written number: it is missing, ambiguous, or no number.
+ * Says what is wrong with a written number: it is missing, ambiguous, or no number.
  * @param {string | undefined} written
  * @param {boolean | undefined} ambiguous
  * @param {string} missing
@@ -131,7 +131,8 @@ function wrong(written, ambiguous, missing) {
 }
 
 /**
- * The number as text, with the value that it counts as: within its bounds and on a step.
+ * Returns the number as text, with the value that it counts as where that is another one: within
+ * its bounds and on a step.
  * @param {HTMLInputElement | null} input
  * @param {string} number
  */
@@ -177,29 +178,32 @@ function prepareMap(form, map) {
 }
 
 /**
- * The first and the last number of a field, and the step.
+ * Returns [first, last, step] of the numbers that a field takes.
  * @param {HTMLInputElement} input
  */
 const range = ({ dataset: { low, high, step } }) => [Number(low), Number(high), Number(step)];
 
 /**
- * The number at a part of the way, on which each has as much room as the others.
+ * Returns the number at a `part` (0 to 1) of a side of the map, along which every number has as
+ * much room as the others.
  * @param {HTMLInputElement} input
  * @param {number} part
  */
 function numberAt(input, part) {
   const [low = 0, high = 0, step = 1] = range(input);
   const value = low + Math.floor(part * Math.round((high - low) / step + 1)) * step;
+  // Without the noise of floating point, such as 0.30000000000000004.
   return String(Number(value.toFixed(9)));
 }
 
 /**
- * Where the number written is on its way, in per cent.
+ * Returns where the written number is along its side of the map, in per cent.
  * @param {HTMLInputElement} input
  */
 function placeOf(input) {
   const [low = 0, high = 0, step = 1] = range(input);
   const value = Math.min(Math.max(Number(parseNumber(input.value).number), low), high);
+  // In the middle of its room, so that a tap on the dot gives the same number.
   return (100 * (value - low + step / 2)) / (high - low + step);
 }
 
@@ -234,6 +238,7 @@ const label = (input) => input.closest("label")?.textContent ?? "";
 function fits(form, answer) {
   const question = known.get(form.dataset["question"] ?? "");
   try {
+    // Tried with the code that makes the report, so that both take the same answers.
     return question !== undefined && encode(question, answer) !== undefined;
   } catch {
     return false;

@@ -57,6 +57,7 @@ async function prepare() {
   }
   const { kept, known, drawn } = await remembered(about());
   state.kept = kept;
+  // The limits leave room for a part only, so other questions are asked than were drawn before.
   if (drawn !== state.drawn) {
     const { follow } = await import("./path.js");
     state.path = follow(questions, definition, answered, drawn);
@@ -97,7 +98,8 @@ byId("changed").addEventListener("submit", async (event) => {
 });
 
 /**
- * From now on asks only what has changed or what this device does not remember.
+ * Makes the form ask only the questions `names`, whose answers have changed, and those that this
+ * device does not remember.
  * @param {string[]} names
  */
 async function askOnly(names) {
@@ -123,7 +125,9 @@ function code(text) {
   return element;
 }
 
-/** The verified survey. An author who is new at this server needs the respondent's consent. */
+/**
+ * Returns the verified survey. An author who is new at this server needs the respondent's consent.
+ */
 async function met() {
   /** @type {string | undefined} */
   let accepted;

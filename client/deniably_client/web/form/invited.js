@@ -35,13 +35,14 @@ export async function bring() {
   else brought ||= (await kept(invitationTo(pathname)).catch(() => undefined))?.body ?? "";
 }
 
-/** @param {string} text replaces the stored code; empty once it is traded */
+/** @param {string} text replaces the stored code; an empty text once it is traded */
 const put = (text) =>
   keep(invitationTo(location.pathname), { headers: [], body: text }).catch(() => {});
 
 /**
- * Asks for an invitation, and calls `on` once it is traded. Returns a function that says whether one is
- * still needed. `key` is the register's; `refuse` shows an error that ends the form.
+ * Asks for an invitation, trades it for a ticket, and calls `on` once that is done. Returns a
+ * function that says whether an invitation is still needed. `key` is the public key of the
+ * survey's invitations, as the register has it; `refuse` shows an error that ends the form.
  * @param {string} api
  * @param {string} version
  * @param {string} key
@@ -106,6 +107,7 @@ export async function enter(api, version, key, on, refuse) {
     if (done) return on();
     const code = readCode(field.value);
     if (code === undefined) return tell(words("invited.wrong"));
+    // A second press while the first trade is on its way.
     if (busy) return;
     busy = true;
     tell("");
@@ -142,7 +144,10 @@ const later = (wait) =>
     ? words("invited.offline")
     : words("invited.wait", { count: Math.ceil((/^0*[1-9]\d{0,5}$/.test(wait) ? Number(wait) : 60) / 60) });
 
-/** @type {(url: string, invitation: string, blinded: string) => Promise<string>} */
+/**
+ * The blind signature.
+ * @type {(url: string, invitation: string, blinded: string) => Promise<string>}
+ */
 async function ask(url, invitation, blinded) {
   const answer = await send(url, JSON.stringify({ invitation, blinded }));
   if (answer === "") throw new Unreachable(); // the response broke off
@@ -153,5 +158,7 @@ async function ask(url, invitation, blinded) {
   }
 }
 
-/** @param {string} code */
+/**
+ * @param {string} code in three groups of six characters; what is no code stays as it was typed.
+ */
 const grouped = (code) => (readCode(code) ?? code).replace(/^(.{6})(.{6})(.{6})$/, "$1-$2-$3");

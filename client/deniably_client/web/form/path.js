@@ -7,8 +7,8 @@ import { words } from "../wording/words.js";
 /** @import { Path } from "./types.js" */
 
 /**
- * Draws the questions once, before anything is answered, unless `drawn` gives them. Then applies the
- * conditions of the questions as answers change.
+ * Returns the way through the questions. They are drawn here, once and before anything is
+ * answered, unless `drawn` gives them. Their conditions are looked at anew as answers change.
  * @param {readonly HTMLFormElement[]} forms one for each question, in order
  * @param {Definition} definition
  * @param {(forms: readonly HTMLFormElement[]) => Answers} answered what they say now
@@ -30,10 +30,12 @@ export function follow(forms, definition, answered, drawn = drawQuestions(defini
     const onwards = number < current ? -1 : 1;
     for (let at = number; ; at += onwards) {
       const form = forms[at - 1];
+      // No form is at the start and at the check page: the search ends there.
       if (form === undefined || shown().includes(form)) return at;
     }
   }
 
+  // The server numbered all questions; this person sees fewer.
   if (drawn.length < definition.questions.length) {
     shown().forEach((form, i) => {
       const progress = form.querySelector(".progress");

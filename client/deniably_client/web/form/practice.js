@@ -11,7 +11,7 @@ const SENDS = 20;
 const ready = new WeakSet();
 
 /**
- * Prepares the practice question, empty each time.
+ * Prepares the practice question and empties it, each time that it is opened.
  * @param {HTMLFormElement} form with two choices, and the odds of a question of the survey
  */
 export function prepare(form) {

@@ -21,7 +21,7 @@ const SPENT = {
   overall: "script.overall_spent",
 };
 
-/** @type {(selector: string, shown: boolean) => void} */
+/** @type {(selector: string, shown: boolean) => void} shows or hides what matches */
 function reveal(selector, shown) {
   for (const place of all(selector, HTMLElement)) place.hidden = !shown;
 }
@@ -31,7 +31,10 @@ function reveal(selector, shown) {
  * @typedef {Omit<Answering, "answers" | "changed"> & {verified: VerifiedSurvey}} About
  */
 
-/** The memory, with the register as it is now. @type {(about: About) => Promise<Memory>} */
+/**
+ * The memory, with the author and the register that were verified just now; nothing is stored yet.
+ * @type {(about: About) => Promise<Memory>}
+ */
 const recall = async ({ verified }) => remember(await read(), verified);
 
 /**
@@ -67,8 +70,9 @@ export async function remembered(about) {
 }
 
 /**
- * The questions that were drawn for this device, or where its limits leave too little for them, a part.
- * Its order is kept first, and says what is drawn from then on. Tells the respondent of a part.
+ * Returns the questions that were drawn for this device or, where its limits leave too little for
+ * all of them, a part (SPEC 4.7). The order of a part is stored first, and decides from then on.
+ * Tells the respondent that it is a part.
  * @type {(memory: Memory, about: About) => Promise<About["drawn"]>}
  */
 async function divided(memory, about) {
@@ -92,8 +96,8 @@ async function divided(memory, about) {
 }
 
 /**
- * The questions to ask where these have changed. Shows their cost; throws Localised where it exceeds
- * the budget.
+ * Returns the questions to ask where the answers to `changed` have changed. Shows what they cost;
+ * throws Localised where that exceeds a limit.
  * @type {(about: About, changed: readonly string[]) => Promise<readonly Question[]>}
  */
 export async function changes(about, changed) {
@@ -106,7 +110,10 @@ export async function changes(about, changed) {
   }
 }
 
-/** The memory, with the known authors and registers. Throws Localised where it cannot be read. */
+/**
+ * Returns the memory, with the known authors and registers. Throws Localised where it is
+ * unreadable.
+ */
 export async function whatIsKnown() {
   try {
     await keeps();
@@ -134,7 +141,7 @@ export async function record(about, answers, changed) {
 }
 
 /**
- * Shows the spent share of the budget before and after this report.
+ * Shows which shares of the limits are spent, before and after this report.
  * @type {(memory: Memory, about: About, changed: readonly string[]) => Promise<void>}
  */
 async function tell(memory, about, changed) {
@@ -154,7 +161,10 @@ async function tell(memory, about, changed) {
   }
 }
 
-/** @param {unknown} error */
+/**
+ * Returns the error to throw: in the page's language where respondents meet it.
+ * @param {unknown} error
+ */
 function localised(error) {
   if (error instanceof BudgetSpent) {
     const texts = [words(SPENT[error.scope], error.shares)];

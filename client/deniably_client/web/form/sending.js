@@ -21,6 +21,8 @@ byId("send").addEventListener("click", async () => {
   const answers = answered(state.path.shown());
   showKind("sending");
   try {
+    // Before anything is randomised and charged: the server would refuse a report to another
+    // version.
     if (await hasChanged(api, version)) throw new Localised(words("script.changed"));
     const text = await record(about(), answers, state.changed);
     answers.clear();
@@ -32,7 +34,7 @@ byId("send").addEventListener("click", async () => {
 });
 
 /**
- * Sends the stored report. This page can send nothing else afterwards.
+ * Shows `saying` and sends the stored report. This page can send nothing else afterwards.
  * @param {string} text
  * @param {string} saying
  */
@@ -44,6 +46,7 @@ export async function sendKept(text, saying) {
 }
 
 /**
+ * Sends the report once more, and shows the receipt or how to go on.
  * @param {string} text
  * @param {string} saying
  */
@@ -77,6 +80,7 @@ whenBack(() => {
   if (!again.hidden) again.click();
 });
 
+/** Offers the lines of the receipt as a text file. */
 function offerReceipt() {
   const lines = [...survey.querySelectorAll(".receipt > div")].map(
     (row) => {
@@ -88,7 +92,10 @@ function offerReceipt() {
   /** @type {HTMLAnchorElement} */ (byId("download")).href = URL.createObjectURL(file);
 }
 
-/** @param {unknown} error */
+/**
+ * Ends the form: wipes the answers and shows why.
+ * @param {unknown} error
+ */
 export function refuse(error) {
   state.locked = true;
   wipe();
@@ -99,7 +106,7 @@ export function refuse(error) {
 }
 
 /**
- * Why the form stopped, in the language of the page.
+ * Says why the form stopped, in the language of the page.
  * @param {unknown} error
  */
 function refusalText(error) {

@@ -19,7 +19,7 @@ const begun = {
 
 export const state = /** @type {State} */ (begun);
 
-/** The survey as the memory's functions take it. */
+/** Returns the survey as the memory's functions take it. */
 export const about = () => ({
   definition: state.definition,
   version,

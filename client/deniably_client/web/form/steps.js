@@ -9,10 +9,13 @@ import { state } from "./state.js";
 function show(step) {
   for (const other of steps) other.hidden = other !== step;
   scrollTo(0, 0);
-  step.querySelector("h1")?.focus();
+  step.querySelector("h1")?.focus(); // so that screen readers read the new step
 }
 
-/** @param {number} number */
+/**
+ * Shows a step by its number, and adds nothing to the history.
+ * @param {number} number
+ */
 export function showNumber(number) {
   state.current = number;
   const step = steps[number];
@@ -21,7 +24,10 @@ export function showNumber(number) {
   show(step);
 }
 
-/** @param {string} kind */
+/**
+ * Shows a step that has a kind instead of a number, such as the receipt.
+ * @param {string} kind
+ */
 export function showKind(kind) {
   const step = steps.find((each) => each.dataset["step"] === kind);
   if (step) show(step);

@@ -11,8 +11,9 @@ import { state } from "./state.js";
 /** @import { Definition, Stratum } from "../survey/types.js" */
 
 /**
- * That of the report which this device made before, else of the link. A page that is kept for use
- * without a network may be opened without its link's end, and then says itself for which it was.
+ * Returns the stratum of the report that this device made before, else that of the link. A page
+ * that is kept for use without a network may be opened without the end of its link; the page then
+ * has the link for which it was rendered.
  * @returns {Promise<Stratum>}
  */
 async function found() {

@@ -30,7 +30,7 @@ state.current = Number(byId("trial").dataset["at"]);
 
 let memory = EMPTY;
 
-/** Never thrown here: a variable is not damaged. */
+/** Never thrown here: a variable is not damaged. Other modules import the class. */
 export class Damaged extends Refused {}
 
 export const keeps = async () => true;
@@ -57,7 +57,7 @@ export async function forget() {
 
 // --- instead of the network and of a copy for use without one -------------------------------------
 
-/** What a published survey's author and register are shown as. */
+/** What stands in the place of the author and the register, which a draft does not have yet. */
 const NOT_YET = "–";
 
 /** @type {typeof import("../device/listing.js").meet} */
@@ -93,7 +93,8 @@ export async function send(_, text) {
   return "";
 }
 
-/** Whether a report names choices. @type {(question: Question) => boolean} */
+/** Whether a report to the question names choices, not numbers of an encoding.
+ * @type {(question: Question) => boolean} */
 const named = ({ choices, mechanism }) => !!choices && inner(mechanism).name === "subset_selection";
 
 /** @type {(question: Question, value: readonly number[]) => string} a part of the report, in words */
@@ -101,6 +102,7 @@ const inWords = (question, value) =>
   named(question) ? value.map((each) => question.choices?.[each]?.label).join(" / ") : value.join(", ");
 
 /**
+ * Returns a term and its description for the list of what would be sent.
  * @param {string} label
  * @param {string} value
  */

@@ -12,8 +12,11 @@ export interface Answer {
   heading?: string;
 }
 
-/** The questions that one person is asked. `nearest` is the shown step next to a hidden one, in the
- * direction of travel. */
+/**
+ * The questions that one person is asked. `drawn` are those that `ask` or a part left; undefined
+ * where all are asked. `shown` are the forms whose conditions hold now. `nearest` is the number of
+ * the first step that is shown, from `number` on, in the direction from `current` to it.
+ */
 export interface Path {
   drawn: readonly Question[] | undefined;
   shown(): readonly HTMLFormElement[];

@@ -12,10 +12,10 @@ const field = /** @type {HTMLInputElement | null} */ (document.getElementById("g
 /** What the server sent of each part, before this script changed it. @type {Map<string, string>} */
 const sent = new Map();
 
-/** @param {Document} page @returns {NodeListOf<HTMLElement>} */
+/** The parts of a page that change. @param {Document} page @returns {NodeListOf<HTMLElement>} */
 const parts = (page) => page.querySelectorAll("[data-live]");
 
-/** The guess as a part of its range, from 0 to 1; undefined without one. */
+/** Returns the guess as a part of its range, from 0 to 1; undefined without a valid one. */
 function guess() {
   if (!field || field.value === "" || !field.checkValidity()) return undefined;
   const [low, high] = [Number(field.min), Number(field.max)];
@@ -60,6 +60,7 @@ function show() {
 function renew(page) {
   for (const there of parts(page)) {
     const here = document.getElementById(there.id);
+    // Compared with what the server sent, because `show` and the reader change the page.
     if (here === null || sent.get(there.id) === there.outerHTML) continue;
     sent.set(there.id, there.outerHTML);
     const open = here.querySelector("details")?.open ?? false;
@@ -70,7 +71,7 @@ function renew(page) {
   show();
 }
 
-/** A closed survey never changes. */
+/** Whether the survey is closed: then nothing changes any more. */
 const final = () => document.getElementById("join")?.dataset.state === "closed";
 
 async function ask() {

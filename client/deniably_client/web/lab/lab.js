@@ -20,15 +20,15 @@ function tell(sentence) {
   why.hidden = sentence === "";
 }
 
-/** The address of what the fields say. */
+/** Returns the address of the experiment with the values of the fields. */
 function address() {
   const fields = [...new FormData(form)].map(([name, value]) => [name, String(value)]);
   return `${form.getAttribute("action")}?${new URLSearchParams(fields)}`;
 }
 
 /**
- * Shows what another page found, and lets this page's sliders stand as there. What has the focus and
- * what is folded open stays so.
+ * Shows the results of another page, and sets this page's sliders as there. What has the focus
+ * keeps it, and what is folded open stays open.
  * @param {Document} page
  */
 function show(page) {
@@ -55,6 +55,7 @@ async function ask() {
     const response = await fetch(wanted, { credentials: "omit", signal: now.signal,
       headers: { Accept: "application/problem+json, text/html;q=0.9" } });
     const text = await body(response, response.ok ? PAGE : PROBLEM);
+    // A newer question was asked meanwhile.
     if (now.signal.aborted) return;
     if (!response.ok) return tell(String(JSON.parse(text).detail));
     tell("");

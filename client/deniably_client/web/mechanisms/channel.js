@@ -1,4 +1,5 @@
-// A mechanism given by its whole channel matrix, in integer weights (SPEC section 2.6).
+// A mechanism given by its whole channel matrix P(report | answer), in integer weights (SPEC
+// section 2.6).
 
 import { LARGEST } from "../core/coins.js";
 import { must } from "../core/errors.js";
@@ -16,7 +17,7 @@ const FORM = object({
   weights: list(list(integer, 2, MOST), 2, MOST),
 });
 
-/** @param {number[]} row */
+/** @param {number[]} row in BigInt, because a double could round the sum */
 const sum = (row) => row.reduce((total, weight) => total + BigInt(weight), 0n);
 
 /** @type {(weights: number[][]) => Fraction} the largest ratio of two weights in one column */
@@ -26,6 +27,7 @@ function odds(weights) {
   for (const y of (weights[0] ?? []).keys()) {
     const column = weights.map((row) => row[y] ?? 0);
     const [n, d] = [BigInt(Math.max(...column)), BigInt(Math.min(...column))];
+    // n/d is compared with the worst ratio so far, cross-multiplied.
     if (n * worst[1] > worst[0] * d) worst = [n, d];
   }
   return worst;

@@ -6,16 +6,18 @@ import { decimal, parts } from "../core/fraction.js";
 
 /** @import { Fraction } from "../core/types.js" */
 
+// Fixed point: every number here is a whole number of the unit 2^-160.
 const BITS = 160n;
 const ONE = 1n << BITS;
-const NEGLIGIBLE = 1n << 64n;
+const NEGLIGIBLE = 1n << 64n; // 2^-96
 
-/** @type {Map<string, boolean>} */
+/** What was certified: that takes milliseconds, and is asked at every check of a definition.
+ * @type {Map<string, boolean>} */
 const known = new Map();
 
 /**
- * Whether d whole numbers, each changed by up to `shift` and with noise of variance `sigma2`,
- * keep (epsilon, delta). `shift` and `d` are from 1.
+ * Whether `d` whole numbers, each changed by up to `shift` and each with discrete Gaussian noise
+ * of variance `sigma2`, are (epsilon, delta)-private together. `shift` and `d` are at least 1.
  * @param {string} sigma2
  * @param {number} shift
  * @param {number} d
@@ -32,7 +34,8 @@ export function keeps(sigma2, shift, d, epsilon, delta) {
 }
 
 /**
- * An upper bound of delta in units of 2^-160; 1 where nothing better is known.
+ * Returns an upper bound of delta in units of 2^-160; ONE, which says nothing, where no better
+ * bound is known. The parameters are as for `keeps`, as numbers.
  * @param {Fraction} sigma2
  * @param {bigint} shift
  * @param {bigint} d
@@ -41,12 +44,17 @@ export function keeps(sigma2, shift, d, epsilon, delta) {
 export function upperDelta([p, q], shift, d, epsilon) {
   if (epsilon[0] === 0n) return ONE;
   if (d === 1n) return upperDeltaOfOne([p, q], shift, epsilon);
-  // Only the sum of the noises matters, and it is nearly a discrete Gaussian itself.
+  // Only the sum of the noises matters. Its law is that of d times the variance, within a factor
+  // e^(+-tau). For sigma2 >= 9, tau is below 10 d 2^-128, which adds less than 3 tau to delta
+  // (Kairouz, Liu and Steinke 2021, theorem 5).
   if (p < 9n * q) return ONE;
   return upperDeltaOfOne([d * p, q], d * shift, epsilon) + ((40n * d) << (BITS - 128n));
 }
 
 /**
+ * As `upperDelta`, for one number: P(Y >= first) - e^epsilon P(Y >= first + shift), divided by the
+ * sum of all weights (Canonne, Kamath and Steinke 2020, theorem 7; the steps are those of SPEC
+ * 2.15).
  * @param {Fraction} sigma2 p/q
  * @param {bigint} shift
  * @param {Fraction} epsilon n/e
@@ -67,16 +75,17 @@ function upperDeltaOfOne([p, q], shift, [n, e]) {
   const exponent = q * e * (middle * middle - first * first) - 2n * p * n;
   const [low] = expMinus([exponent, 2n * p * e]);
   const below = block * ((low * tail(middle, block, [p, q], false)) >> BITS);
-  // The sum over every block-th integer gives the whole sum but for less than one unit.
+  // By Poisson summation the sum over every block-th integer gives the whole sum to a relative
+  // exp(-2 pi^2 (sigma/block)^2), which is less than the one unit taken off.
   const whole = block * (2n * tail(0n, block, [p, q], false) - ONE) - 1n;
   const [, high] = expMinus([first * first * q, 2n * p]);
   return ceiling((above - below) * high, whole);
 }
 
 /**
- * sum over i >= 0 of w(first + i step) / w(first), w(y) = exp(-y^2 q/(2p)), in units of 2^-160,
- * rounded up or down. Each weight is the one before times a ratio, and each ratio the one
- * before times a constant.
+ * Returns the sum over i >= 0 of w(first + i step) / w(first), with w(y) = exp(-y^2 q/(2p)), in
+ * units of 2^-160, rounded up or down. Each weight is the one before times a ratio, and each ratio
+ * the one before times a constant.
  * @param {bigint} first
  * @param {bigint} step
  * @param {Fraction} sigma2
@@ -99,12 +108,13 @@ function tail(first, step, [p, q], up) {
 }
 
 /**
- * Integers low <= 2^160 e^-(n/d) <= high, for n >= 0.
+ * Returns integers [low, high] with low <= 2^160 e^-(n/d) <= high, for n >= 0.
  * @param {Fraction} x
  * @returns {Fraction}
  */
 function expMinus([n, d]) {
   if (n > 64n * d) {
+    // e^-x = (e^-(x/2))^2 keeps the series short.
     const [low, high] = expMinus([n, 2n * d]);
     return [(low * low) >> BITS, ((high * high) >> BITS) + 1n];
   }
@@ -113,9 +123,9 @@ function expMinus([n, d]) {
 }
 
 /**
- * Integers low <= 2^160 e^(n/d) <= high, for 0 <= n/d <= 64: the Taylor series, each term
- * rounded down or up. Past the index 2n/d the terms at least halve, so that the rest of the
- * series is at most the last one.
+ * Returns integers [low, high] with low <= 2^160 e^(n/d) <= high, for 0 <= n/d <= 64: the Taylor
+ * series, each term rounded down or up. Past the index 2n/d the terms at least halve, so that the
+ * rest of the series is at most the last one.
  * @param {Fraction} x
  * @returns {Fraction}
  */

@@ -33,18 +33,23 @@ const families = new Map(Object.entries(subsetSelection));
  * @type {<T>(loaded: Map<string, T>, sources: Sources<T>, name: unknown) => Promise<void>}
  */
 export async function load(loaded, sources, name) {
+  // Not sources[name]: a name such as constructor would find what every object has.
   const source = Object.entries(sources).find(([key]) => key === name)?.[1];
   const { default: module = {} } = (await source?.()) ?? {};
   for (const [key, value] of Object.entries(module)) loaded.set(key, value);
 }
 
-/** @type {(name: unknown) => Promise<void>} await it before a mechanism's first use */
+/** @type {(name: unknown) => Promise<void>} imports a mechanism; await it before its first use */
 export const loadMechanism = (name) => load(families, sources, name);
 
-/** The losses of mechanisms that were checked. @type {WeakMap<Mechanism, Loss>} */
+/** The losses of mechanisms that were checked; these are frozen, so a check stays true.
+ * @type {WeakMap<Mechanism, Loss>} */
 const checked = new WeakMap();
 
-/** @type {(mechanism: Mechanism, path?: string) => void} freezes it; throws Refused */
+/**
+ * Throws Refused unless the mechanism is valid. Freezes it, and keeps its loss.
+ * @type {(mechanism: Mechanism, path?: string) => void}
+ */
 export function checkMechanism(mechanism, path = "mechanism") {
   if (checked.has(mechanism)) return;
   const { check, loss } = family(mechanism, path);
@@ -62,8 +67,9 @@ export function randomise(mechanism, answer, coins) {
 }
 
 /**
- * Randomises an answer; with memoisation, also returns the memo behind the report. The memo is the
- * one that the device keeps, or a new one for it to keep.
+ * Randomises an answer into a `report`. Memoised mechanisms also return the `memo`, the permanent
+ * randomised answer that the report was made from: `kept`, where the device keeps one, else a new
+ * one for the device to keep. The answer is not looked at where there is a kept memo.
  * @type {(mechanism: Mechanism, answer: Input, coins: Coins, kept?: readonly number[]) =>
  *   {report: number[], memo?: readonly number[]}}
  */
@@ -75,11 +81,11 @@ export function respond(mechanism, answer, coins, kept) {
   return { report: reportFromMemo(mechanism, memo, coins), memo };
 }
 
-/** The exact worst-case privacy loss of one report. */
+/** Returns the exact worst-case privacy loss of one report. */
 export const loss = (/** @type {Mechanism} */ mechanism) =>
   checked.get(mechanism) ?? family(mechanism).loss(mechanism);
 
-/** The loss of all reports made from one memo; undefined for mechanisms without a memo. */
+/** Returns the loss of all reports made from one memo; undefined for mechanisms without a memo. */
 export const historyLoss = (/** @type {Mechanism} */ mechanism) =>
   family(mechanism).history?.(mechanism);
 

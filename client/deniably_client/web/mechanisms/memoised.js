@@ -20,7 +20,8 @@ const FAMILIES = new Map(Object.entries(ALLOWED));
 /** @type {(mechanism: Mechanism) => Family} */
 const family = ({ name }) => /** @type {Family} */ (FAMILIES.get(name));
 
-/** @type {(once: Mechanism) => number} the number of rows that positions are rounded to */
+/** @type {(once: Mechanism) => number} the number of windows, or of rows of a channel, that
+ * positions are rounded to */
 const rows = ({ m, w, weights }) => (weights ? weights.length : m - w + 1);
 
 /** @type {(mechanism: Memoised) => Mechanism} the mechanism that makes the memo */
@@ -31,8 +32,9 @@ function memo({ once: { name, k, most, ...once }, own, other }) {
 }
 
 /**
- * `memos` counts the possible memos. `of` counts those other than the true one that make a report
- * most probable. A report has `favoured` of `all` elements, or is one output of a row.
+ * The sizes that the formulas of SPEC 2.16 need. `memos` (K there) counts the possible memos. `of`
+ * (c there) counts the memos, other than a given one, that favour the same report. `favoured` of
+ * `all` elements or outputs have the larger weight.
  * @type {(once: Mechanism) => Record<"memos" | "of" | "favoured" | "all", number>}
  */
 function sizes(once) {
@@ -46,7 +48,7 @@ function sizes(once) {
 /** @type {(numbers: readonly number[]) => bigint} */
 const sum = (numbers) => numbers.reduce((total, one) => total + BigInt(one), 0n);
 
-/** @type {(once: Mechanism) => bigint} the sum of the weights of one answer */
+/** @type {(once: Mechanism) => bigint} Z of SPEC 2.16: the sum of the weights of one answer */
 function total(once) {
   if (once.name === "channel") return sum(once["weights"][0]);
   const { favoured, all } = sizes(once);
@@ -54,8 +56,8 @@ function total(once) {
 }
 
 /**
- * The weight of a report that `of` memos make most probable but not this memo, and how much more
- * one weighs that this memo favours.
+ * Returns the weight of a report that `of` memos favour, but not the kept one, and how much more a
+ * report weighs that the kept memo favours: rest(c) and M (x - y) of SPEC 2.16.
  * @type {(mechanism: Memoised, of: number) => [bigint, bigint]}
  */
 function weights(mechanism, of) {
@@ -73,7 +75,12 @@ function fresh(mechanism) {
   return { name: "subset_selection", k, omega, own: Number(least + step), other: Number(least) };
 }
 
-/** @type {(mechanism: Memoised, kept: number) => bigint[]} the weights of outputs, for a memo */
+/**
+ * Returns the weights of the outputs of a window or a channel, given the memo `kept`. Averaged
+ * over the memos of an answer they are in proportion to those of `once`, so one report has its
+ * law.
+ * @type {(mechanism: Memoised, kept: number) => bigint[]}
+ */
 function row(mechanism, kept) {
   const { once, other } = mechanism;
   const { memos, favoured, all } = sizes(once);
@@ -85,13 +92,17 @@ function row(mechanism, kept) {
     });
   }
   return Array.from({ length: all }, (_, y) => {
+    // In how many windows output y is. The windows start at 0 .. memos - 1.
     const of = Math.min(y, memos - 1) - Math.max(y - favoured, -1);
     const [least, step] = weights(mechanism, of);
     return y >= kept && y < kept + favoured ? least + step : least;
   });
 }
 
-/** @type {(mechanism: Memoised) => boolean} whether every memo can make every report */
+/**
+ * Whether every memo can make every report: no weight is 0 or negative.
+ * @type {(mechanism: Memoised) => boolean}
+ */
 function fits(mechanism) {
   const { once } = mechanism;
   if (once.name !== "channel") return weights(mechanism, sizes(once).of)[0] >= 1n;
@@ -129,6 +140,7 @@ const memoised = {
     const [place = -1] = kept;
     const known = kept.length === 1 && Number.isInteger(place) && place >= 0 && place < sizes(once).memos;
     must(known, "memory", "what is kept for this question is no memo of it");
+    // A report of one output is drawn by its row; a set is drawn by subset selection.
     const alone = once.name === "window" || once.name === "channel";
     if (alone) return [coins.choose(row(mechanism, place).map(Number))];
     return subsetSelection.subset_selection.randomise(fresh(mechanism), place, coins);

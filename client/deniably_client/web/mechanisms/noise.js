@@ -15,8 +15,9 @@ import { checkPosition, checkPositions } from "./positions.js";
 // --- samplers ---------------------------------------------------------------------------------
 
 /**
- * True with probability e^-(n/d), for 0 <= n <= d: by the series 1 - x + x^2/2! - ...
- * Both draws are always made. Together they succeed with probability (n/d) / j.
+ * Returns true with probability e^-(n/d), for 0 <= n <= d. With x = n/d, round j succeeds with
+ * probability x/j, so the first failure is in an odd round with probability 1 - x + x^2/2! - ...
+ * Both draws of a round are always made.
  * @param {number} n
  * @param {number} d
  * @param {Coins} coins
@@ -29,7 +30,7 @@ export function chance(n, d, coins) {
 }
 
 /**
- * True with probability e^-(n/d), for any n >= 0.
+ * Returns true with probability e^-(n/d), for any n >= 0.
  * @param {bigint} n
  * @param {bigint} d at most 2^53 in lowest terms
  * @param {Coins} coins
@@ -43,7 +44,7 @@ export function fall(n, d, coins) {
 }
 
 /**
- * A whole number y with probability proportional to e^-(|y| s/t).
+ * Draws a whole number y with probability proportional to e^-(|y| s/t).
  * @param {number} t
  * @param {number} s
  * @param {Coins} coins
@@ -57,13 +58,14 @@ export function laplace(t, s, coins) {
     const sum = u + t * v;
     const magnitude = (sum - (sum % s)) / s;
     const negative = coins.below(2) === 1;
+    // 0 has one sign only: else -0 and 0 together would come twice as often.
     if (magnitude !== 0) return negative ? -magnitude : magnitude;
     if (!negative) return 0;
   }
 }
 
 /**
- * A whole number y with probability proportional to e^-(y^2 q / (2p)).
+ * Draws a whole number y with probability proportional to e^-(y^2 q / (2p)).
  * @param {number} p
  * @param {number} q
  * @param {Coins} coins
@@ -73,6 +75,7 @@ export function gaussian(p, q, coins) {
   const [P, Q, T] = [BigInt(p), BigInt(q), BigInt(t)];
   for (;;) {
     const y = laplace(t, 1, coins);
+    // Laplace noise of scale t is accepted with e^-((|y| - sigma2/t)^2 / (2 sigma2)).
     if (fall((BigInt(Math.abs(y)) * Q * T - P) ** 2n, 2n * P * Q * T ** 2n, coins)) return y;
   }
 }
@@ -122,7 +125,7 @@ const checkReach = (k, reach, path) =>
 /** @type {(scale: string) => number} how far a report may lie beyond the grid */
 function wide(scale) {
   const [t, s] = ratio(scale);
-  return 40 * Math.ceil(t / s);
+  return 40 * Math.ceil(t / s); // beyond 40 scales: e^-40, less than once in 10^17 reports
 }
 
 /** @type {Family<Laplace, number>} */
@@ -178,10 +181,12 @@ const gaussianNoise = {
     checkPositions(k, path);
     must(d >= 1 && d <= 64, path, "d is the number of positions, from 1 to 64", d);
     const [p, q] = ratio(sigma2);
+    // The bound of the largest draw in `gaussian`, which must not exceed 2^53.
     const largest = 2n * BigInt(p) * BigInt(q) * BigInt(root(p, q)) ** 2n;
     must(largest <= LARGEST, path, "sigma2 is too large or too finely divided", sigma2);
     checkReach(k, 12 * root(p, q), path);
     const [n, e] = decimal(delta);
+    // 10,000 n <= e is delta = n/e <= 0.0001.
     must(n > 0n && 10000n * n <= e, path, "delta is above 0 and at most 0.0001", delta);
     const kept = keeps(sigma2, k - 1, d, epsilon, delta);
     must(kept, path, "sigma2 is too small for the epsilon and delta that are stated", sigma2);
@@ -200,6 +205,8 @@ const gaussianNoise = {
     }
     for (const position of positions) checkPosition(position, k);
     const [p, q] = ratio(sigma2);
+    // Noise beyond 12 sigma comes less than once in 10^32 reports; more would let one false report
+    // move a mean.
     const reach = 12 * root(p, q);
     return positions.map((position, c) => within(position + gaussian(p, q, coins), k, reach) * d + c);
   },

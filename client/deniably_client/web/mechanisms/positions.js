@@ -4,7 +4,7 @@ import { BadAnswer, must } from "../core/errors.js";
 
 /** @import { Coins } from "../core/coins.js" */
 
-const MOST = 2 ** 20 + 1;
+const MOST = 2 ** 20 + 1; // a range has at most 2^20 steps, and a position at both ends
 
 /** @type {(k: number, path: string) => void} */
 export const checkPositions = (k, path) =>
@@ -18,8 +18,9 @@ export function checkPosition(answer, k) {
 }
 
 /**
- * Rounds `answer * (knots - 1) / (k - 1)` at random so that its mean is exact. It draws even where
- * there is nothing to round. Every product is far below 2^53.
+ * Maps a position among `k` to one of `knots` positions: rounds answer * (knots - 1) / (k - 1) up
+ * or down at random so that its mean is exact. It draws even where there is nothing to round, so
+ * that every answer takes the same draws. Every product is far below 2^53.
  * @param {number} answer
  * @param {number} k
  * @param {number} knots

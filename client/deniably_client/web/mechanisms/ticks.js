@@ -59,6 +59,7 @@ const setResponse = {
 
   loss: twoWeights,
 
+  // SPEC 2.7: set T is the ticks and blanks, U all other options and blanks.
   // Blanks pad an answer to `most` ticks. Otherwise the sum of the weights would reveal the number
   // of ticks. Every answer takes the same draws.
   randomise(mechanism, answer, coins) {
@@ -67,6 +68,7 @@ const setResponse = {
     const padded = [...answer, ...upTo(most - answer.length).map((blank) => k + blank)];
     const rest = upTo(k + most).filter((option) => !padded.includes(option));
     const shared = coins.choose(weights(mechanism).map(Number));
+    // Picked in full and then cut, so that the number of draws does not depend on `shared`.
     const inside = coins.pick(most, Math.min(most, size)).slice(0, shared);
     const outside = coins.pick(k, size).slice(0, size - shared);
     const report = [...inside.map((i) => padded[i]), ...outside.map((i) => rest[i])];
@@ -74,7 +76,11 @@ const setResponse = {
   },
 };
 
-/** @type {(mechanism: SetResponse) => bigint[]} of all reports with 0, 1, ... padded ticks */
+/**
+ * The total weight of all reports with j of the `most` padded ticks, for j = 0, 1, ...:
+ * C(most, j) C(k, size - j) times the weight of one.
+ * @type {(mechanism: SetResponse) => bigint[]}
+ */
 function weights({ k, most, size, own, other }) {
   const [inside, outside] = [binomials(most), binomials(k)];
   return upTo(Math.min(most, size) + 1).map((shared) => {
@@ -102,12 +108,14 @@ const sampledTicks = {
     must(BigInt(own) + BigInt(other) <= LARGEST, path, "own + other is at most 2^53", [own, other]);
   },
 
+  // Each of the s options is flipped by itself, and two answers can differ in all of them.
   loss: ({ s, own, other }) => pure([BigInt(own) ** BigInt(s), BigInt(other) ** BigInt(s)]),
 
   randomise({ k, s, own, other }, answer, coins) {
     checkTicks(answer, k, k);
     return ascending(coins.pick(k, s)).map((option) => {
       const flip = coins.choose([own, other]);
+      // One integer for the option and its tick, which `flip` turns over.
       return 2 * option + (answer.includes(option) ? 1 - flip : flip);
     });
   },
@@ -125,7 +133,8 @@ const unary = {
     must(own < total, path, "own is below total", { own, total });
   },
 
-  // The worst pair: one answer ticks `most` options, the other as many of the rest as it can.
+  // The worst pair: one answer ticks `most` options, the other as many of the rest as it can. a/b
+  // is the ratio for a reported option that only one ticked, c/d that for one left out (SPEC 2.9).
   loss({ k, most, own, other, total }) {
     const [a, b] = [BigInt(own), BigInt(other)];
     const [c, d] = [BigInt(total) - b, BigInt(total) - a];

@@ -6,7 +6,8 @@ import type { Loss } from "../core/types.js";
 /** A mechanism's name and its parameters, as they are published. */
 export type Mechanism = { name: string } & Record<string, any>;
 
-/** What a mechanism randomises: an index or a position, several ticks, several positions. */
+/** What a mechanism randomises: the index of a choice, the position of a number on its grid, the
+ * ascending indices of several ticked options, or several positions. */
 export type Input = number | readonly number[];
 
 /**
@@ -14,8 +15,9 @@ export type Input = number | readonly number[];
  * and `randomise` take checked ones. `randomise` makes the report of an answer, a list of integers, and
  * throws BadAnswer before any draw.
  *
- * Memoised mechanisms also have `history`, the loss of all reports from one memo; `drawMemo`, which
- * makes the memo; and `reportFromMemo`, which makes a report from the memo alone.
+ * Memoised mechanisms randomise an answer once and keep the result, the memo. They also have
+ * `history`, the loss of all reports from one memo; `drawMemo`, which makes the memo; and
+ * `reportFromMemo`, which makes a report from the memo alone.
  */
 export interface Family<M = any, A = any> {
   check(mechanism: M, path: string): void;
@@ -26,9 +28,11 @@ export interface Family<M = any, A = any> {
   reportFromMemo?(mechanism: M, memo: readonly number[], coins: Coins): number[];
 }
 
-/** Modules imported on first use. Their default exports map names to things. */
+/** Modules imported on first use, by the name that needs each. Their default exports map names of
+ * mechanisms or of types of questions to what is known of them. */
 export type Sources<T> = Record<string, () => Promise<{ default: Record<string, T> }>>;
 
+/** The weights of reports that fit the answer, and of all others; their ratio is the odds. */
 export interface Weights {
   own: number;
   other: number;
@@ -43,7 +47,8 @@ export interface SubsetSelection extends Weights {
   omega: number;
 }
 
-/** Report one of `m` outputs; the `w` in the window around the answer weigh more. */
+/** Report one of `m` outputs. Those in the window of `w` outputs that begins at the answer's place
+ * weigh `own`, all others `other`. */
 export interface Window extends Weights {
   k: number;
   m: number;
@@ -88,7 +93,8 @@ export interface Laplace {
   scale: string;
 }
 
-/** Laplace noise that stays among the positions. */
+/** Laplace noise that stays among the positions: a report beyond them is moved to the nearest one
+ * (clamp) or drawn again (resample). */
 export interface BoundedLaplace extends Laplace {
   beyond: "clamp" | "resample";
 }

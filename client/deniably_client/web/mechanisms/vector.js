@@ -16,7 +16,7 @@ const { laplace, bounded_laplace } = noise;
 const ALLOWED = { ...window, ...channel, laplace, bounded_laplace };
 const FAMILIES = new Map(Object.entries(ALLOWED));
 
-/** @type {(part: Mechanism) => Family} */
+/** @type {(part: Mechanism) => Family} of a part whose name was checked */
 const family = (part) => /** @type {Family} */ (FAMILIES.get(part.name));
 
 /** @type {Check} */
@@ -45,12 +45,15 @@ const vector = {
     if (!Array.isArray(answer) || answer.length !== d) {
       throw new BadAnswer(`an answer has ${d} positions`);
     }
+    // Also the parts that are not picked: whether an answer is refused must not depend on the
+    // draw.
     for (const [c, { k }] of parts.entries()) checkPosition(answer[c], k);
+    // Sorted, so that the report does not have the order in which the parts were picked.
     const picked = coins.pick(d, s).sort((a, b) => a - b);
     return picked.map((c) => {
       const part = /** @type {Mechanism} */ (parts[c]);
       const [y = 0] = family(part).randomise(part, answer[c], coins);
-      return y * d + c;
+      return y * d + c; // one integer for both: c is the remainder by d (SPEC 2.14)
     });
   },
 };

@@ -6,8 +6,9 @@ import { Unsaved } from "./unsaved.js";
 
 /** @import { Edited, Operation } from "./unsaved.js" */
 
-const MOST = 50;
+const MOST = 50; // undos that a tab keeps
 
+/** A draft on a page: its edits, what takes them back, and clashes with other people's edits. */
 export class Draft {
   /**
    * @param {HTMLElement} place the element that holds the draft as its data
@@ -21,7 +22,7 @@ export class Draft {
     this.newest = JSON.parse(text);
     /** Where to go once all is saved. */
     this.next = "";
-    /** What takes the last edits of this tab back; the draft's other pages go on with it. */
+    /** Where the tab keeps what takes its last edits back, also for the draft's other pages. */
     this.kept = `deniably-undo-${draft}`;
     /** @type {Operation[]} */
     this.undos = JSON.parse(sessionStorage.getItem(this.kept) ?? "[]");
@@ -66,6 +67,7 @@ export class Draft {
     this.unsaved.add(operation);
   }
 
+  /** Takes the last edit of this tab back. */
   undo() {
     const operation = this.undos.pop();
     if (!operation) return;
@@ -87,14 +89,16 @@ export class Draft {
     this.page.edited(operation);
   }
 
+  /** Writes the undos into the tab's own storage. */
   keepUndos() {
     sessionStorage.setItem(this.kept, JSON.stringify(this.undos.slice(-MOST)));
     /** @type {HTMLButtonElement} */ (find("#undo")).disabled = this.undos.length === 0;
   }
 
   /**
-   * @param {unknown} theirs
-   * @param {Operation} operation
+   * Asks the author to choose where somebody else changed the same thing meanwhile.
+   * @param {unknown} theirs what it is in `revision`, the newest
+   * @param {Operation} operation the author's own edit
    * @param {number} revision
    */
   clashed(theirs, operation, revision) {
@@ -106,7 +110,7 @@ export class Draft {
     find("#take-theirs").focus();
   }
 
-  /** @param {boolean} mine */
+  /** @param {boolean} mine whether the author's own edit wins over the clash */
   settle(mine) {
     find("#clash").hidden = true;
     if (!this.clash || !mine) return location.reload();

@@ -69,7 +69,7 @@ export async function fragment(address) {
 export const parsed = (text) => new DOMParser().parseFromString(html.createHTML(text), "text/html").body;
 
 /**
- * What a page says about an answer that is no success.
+ * Returns what a page says about an answer that is no success.
  * @param {Answer} answer
  */
 function sentence(answer) {
@@ -79,7 +79,7 @@ function sentence(answer) {
 }
 
 /**
- * The element of a page, which is there.
+ * Returns the first element that matches. Throws Error where the page has none.
  * @template {HTMLElement} E
  * @param {string} selector
  * @returns {E}
@@ -151,7 +151,7 @@ export function save(file, text, type = "application/json") {
   URL.revokeObjectURL(address);
 }
 
-/** Asks the server for a word to sign. Throws Refused. */
+/** Asks the server for a nonce to sign, the word. Throws Refused where the server gives none. */
 export async function word() {
   const answer = await post("/studio/word", {});
   if (answer.status !== 200) throw new Declined(answer);
@@ -168,7 +168,7 @@ export function returnPlace() {
   return place.startsWith("/studio/") ? place : "/studio/";
 }
 
-/** A random name, such as for an edit that may be sent twice and counts once. */
+/** Returns a random name, such as that of an edit: sent twice under one name, it counts once. */
 export const name = () =>
   Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 

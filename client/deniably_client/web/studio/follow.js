@@ -26,6 +26,7 @@ async function closing(form) {
   async function definition() {
     const answer = await get(`/api/surveys/${name}`);
     if (answer.status !== 200) throw new Declined(answer);
+    // The person who closes has seen a name and a title: only that survey is signed.
     const its = answer.value;
     if (its?.name !== name || its?.title !== title) {
       throw new Refused(`The server sent another survey, ${its?.name}, “${its?.title}”. Nothing was signed.`);

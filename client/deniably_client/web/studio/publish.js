@@ -83,7 +83,9 @@ async function put(what, value) {
   written[what] = value;
 }
 
-/** Who sees results, and from when on, as the definition says it. */
+/**
+ * Returns the rules of the results (who sees them, from how many reports on) as a draft has them.
+ */
 function results() {
   const text = minimum.value.trim();
   const to = audience();
@@ -91,7 +93,10 @@ function results() {
   return { ...others, minimum: /^\d{1,15}$/.test(text) ? Number(text) : text, ...(to && { to }) };
 }
 
-/** The definition as it would be published, once all on this page is saved. Throws Refused. */
+/**
+ * Saves what this page has, and returns the definition as it would be published. Throws Refused
+ * where the definition is not what this page shows.
+ */
 async function definition() {
   await put("name", address.value.trim());
   await put("results", results());
@@ -103,7 +108,7 @@ async function definition() {
 }
 
 /**
- * Why an answer is no success; another tab may have published the draft.
+ * Returns the error for an answer that is no success; another tab may have published the draft.
  * @param {Answer} answer
  */
 function refusal(answer) {
@@ -126,7 +131,10 @@ function done(published, heading) {
   find("#done h2").focus();
 }
 
-/** @param {any} its */
+/**
+ * Returns the signature of a definition, made here or brought in a file.
+ * @param {any} its the definition
+ */
 async function signature(its) {
   if (!brought) return own && (await signSurvey(own, its, shown()));
   const { author, signature } = await readSignature(brought, its);

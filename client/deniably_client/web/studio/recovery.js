@@ -9,6 +9,7 @@ import { bytes } from "../trust/signing.js";
 const COUNT = 6;
 const LETTERS = 4; // the first of a word, which no other word has
 const LONGEST_GROUP = 100;
+// What breaks or turns round a line, and what begins a block of PEM.
 const NO_LINE = /[\0-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]|-----|\p{Surrogate}/u;
 
 const TITLE = "Copy of a signature of Deniably";
@@ -21,7 +22,7 @@ const HEAD = new RegExp(
 );
 const BODY = new RegExp(`^${BEGIN}\n([A-Za-z0-9+/=\n]+)\n${END}$`, "m");
 
-const ROUNDS = 600_000;
+const ROUNDS = 600_000; // of PBKDF2: SPEC 9.1, and BEFORE_VECTOR has the number
 // DER of RFC 5958 in hexadecimal. All lengths are fixed, so these are the same in every copy.
 const BEFORE_SALT =
   "3081a4306006092a864886f70d01050d3053" + // EncryptedPrivateKeyInfo, PBES2
@@ -36,7 +37,10 @@ const DER = new RegExp(
 /** An Ed25519 key in PKCS #8 before its 32 secret bytes (RFC 8410). */
 export const PLAIN = "302e020100300506032b657004220420";
 
-/** Six words of the list, by the browser's generator. 2,048 divides 2^16, so all are as likely. */
+/**
+ * Draws six words of the list. 2,048 divides 2^16, so the remainder makes all words equally
+ * likely.
+ */
 export async function drawWords() {
   const list = await wordList();
   const drawn = crypto.getRandomValues(new Uint16Array(COUNT));
@@ -133,7 +137,10 @@ export async function openCopy({ salt, vector, sealed }, words) {
   return plain.slice(before.length);
 }
 
-/** @type {(words: string[], salt: Uint8Array<ArrayBuffer>) => Promise<CryptoKey>} */
+/**
+ * The key that the words open, by a slow hash.
+ * @type {(words: string[], salt: Uint8Array<ArrayBuffer>) => Promise<CryptoKey>}
+ */
 async function stretched(words, salt) {
   const password = new TextEncoder().encode(words.join(" "));
   const base = await crypto.subtle.importKey("raw", password, "PBKDF2", false, ["deriveKey"]);

@@ -27,8 +27,9 @@ export async function canSign() {
 }
 
 /**
- * Makes a signature for a group, its copy and the six words of that. Nothing is kept: that is for
- * `keepOwn`, once the copy is saved. Throws Refused.
+ * Makes the key by which a group signs, a copy of it and the six words that open the copy. Nothing
+ * is stored: `keepOwn` does that once the copy is saved. Throws Refused for a name that no copy
+ * can have.
  * @type {(group: string) => Promise<Made>}
  */
 export async function makeSignature(group) {
@@ -42,7 +43,8 @@ export async function makeSignature(group) {
 }
 
 /**
- * Brings in the author.key of a terminal, as `makeSignature` makes one. Throws Refused.
+ * Returns the author.key of a terminal with a copy and words, as `makeSignature` does. Throws
+ * Refused for a text that is no such key.
  * @type {(text: string, group: string) => Promise<Made>}
  */
 export async function bringKey(text, group) {
@@ -144,7 +146,7 @@ function* compared(definition, shown) {
   yield ["Who sees results", audience(shown.analysts), audience(results.to === "analysts")];
 }
 
-/** How much a sum may be above its parts, by rounding. */
+/** By how much, relatively, a sum may exceed the budget through rounding. */
 const ROUNDED = 1e-9;
 
 /** @type {(text: unknown) => string} a text whose lines may be broken elsewhere */
@@ -216,7 +218,8 @@ export const shownDraft = ({ title, intro, contact, budget, questions }) => ({
 });
 
 /**
- * What says that a survey is closed; the digest of its definition is worked out here.
+ * Returns the digest that is signed to close a survey (SPEC 10); it is worked out from the
+ * definition.
  * @type {(definition: any) => Promise<string>}
  */
 const closing = async (definition) => digest({ close: await digest(definition) });
@@ -278,7 +281,8 @@ export async function readSignIn(text) {
 }
 
 /**
- * The members of a file, which are texts. Throws Refused where it has others.
+ * Returns the members of a file that `deniably sign` wrote. Throws Refused unless they are the
+ * `wanted` ones (names in order, with commas) and all texts.
  * @param {string} text
  * @param {string} wanted
  * @returns {Record<string, string>}
@@ -320,7 +324,7 @@ async function imported(secret, group, day) {
   return { key, author, number: await fingerprint(author), group, day };
 }
 
-/** @type {(own: Own, text: string) => Promise<Signed>} */
+/** @type {(own: Own, text: string) => Promise<Signed>} signs a text */
 async function signed({ key, author }, text) {
   const made = await crypto.subtle.sign("Ed25519", key, new TextEncoder().encode(text));
   return { author, signature: hexadecimal(new Uint8Array(made)) };

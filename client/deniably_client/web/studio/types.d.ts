@@ -10,8 +10,10 @@ export interface Copy {
   sealed: Uint8Array<ArrayBuffer>;
 }
 
-/** What signs in this browser. `key` cannot be exported; `author` is the public key, `number` its
- * fingerprint, `day` that of the copy. */
+/**
+ * The key that signs in this browser. `key` cannot be exported; `author` is the public key,
+ * `number` its fingerprint, `day` the date on which its copy was made.
+ */
 export interface Own {
   key: CryptoKey;
   author: string;

@@ -32,8 +32,9 @@ export class Unsaved {
   }
 
   /**
-   * An edit that was made just now. A later one of the same key takes the place of one that waits.
-   * `revision` is that which its author saw, where it is another one than the last.
+   * Takes an edit that was made just now. It replaces the last waiting edit of the same key,
+   * unless that is on its way already. `revision` is that which its author saw, where it is
+   * another one than the last.
    * @param {Operation} operation
    * @param {number} [revision]
    */
@@ -48,12 +49,16 @@ export class Unsaved {
     void this.send();
   }
 
+  /** Writes what waits into the tab's own storage. */
   keep() {
     if (this.waiting.length) sessionStorage.setItem(this.kept, JSON.stringify(this.waiting));
     else sessionStorage.removeItem(this.kept);
   }
 
-  /** Sends what waits, one after the other. */
+  /**
+   * Sends what waits, one after the other. An edit leaves the queue once the server has
+   * taken or refused it.
+   */
   async send() {
     if (this.busy) return;
     this.busy = true;

@@ -11,7 +11,10 @@ import { names } from "./choice.js";
 const HIDDEN = "not_applicable";
 const SHOW_IF = object({ question: NAME, is: list(NAME, 1, 1024) });
 
-/** @type {(definition: Definition) => void} throws Refused for an invalid `ask` or `show_if` */
+/**
+ * Throws Refused for an invalid `ask` or `show_if`.
+ * @type {(definition: Definition) => void}
+ */
 export function checkConditions({ questions, ask }) {
   const some = ask === undefined || (ask >= 1 && ask < questions.length);
   must(some, "survey", "ask is the number of questions asked, from 1 to all but one", ask);
@@ -31,8 +34,8 @@ export function checkConditions({ questions, ask }) {
 }
 
 /**
- * The questions that this device asks, in the survey's order: all, or `ask` of them at random.
- * Draw them once, before anything is answered.
+ * Returns the questions that this device asks, in the survey's order: all, or `ask` of them at
+ * random. Call it once, before anything is answered: the draw must not depend on an answer.
  * @type {(definition: Definition, coins?: Coins) => Question[]}
  */
 export function drawQuestions({ questions, ask }, coins = new Coins()) {
@@ -42,8 +45,8 @@ export function drawQuestions({ questions, ask }, coins = new Coins()) {
 }
 
 /**
- * The names of the questions that these answers hide. A condition on a question outside this list
- * counts as met: the respondent saw the question in an earlier report.
+ * Returns the names of the questions that these answers hide. A condition on a question outside
+ * this list counts as met: the respondent saw the question in an earlier report.
  * @type {(form: {questions: readonly Question[]}, answers: Answers) => string[]}
  */
 export function hiddenQuestions({ questions }, answers) {
@@ -53,6 +56,7 @@ export function hiddenQuestions({ questions }, answers) {
     if (condition === undefined) continue;
     const earlier = condition.question;
     if (!questions.some((each) => each.name === earlier)) continue;
+    // A hidden question counts as answered by not_applicable, so that conditions on it follow.
     const answer = hidden.includes(earlier) ? HIDDEN : answers.get(earlier);
     if (!condition.is.some((choice) => choice === answer)) hidden.push(name);
   }

@@ -16,21 +16,31 @@ export const schema = (needed, optional) =>
     { hint: text, short: text, ...optional },
   );
 
-/** @type {(question: Choosing) => string[]} */
+/** @type {(question: Choosing) => string[]} the names of its choices, in order */
 export const names = ({ choices }) => choices.map(({ name }) => name);
 
-/** @type {(question: Choosing, answer: unknown) => number} the index of the choice with this name */
+/**
+ * Returns the index of the choice with this name. Throws BadAnswer, without the answer, where
+ * there is none.
+ * @type {(question: Choosing, answer: unknown) => number}
+ */
 export function index(question, answer) {
   const place = names(question).findIndex((name) => name === answer);
   if (place >= 0) return place;
   throw new BadAnswer(`${question.name} needs an answer: one of ${names(question).join(", ")}`);
 }
 
-/** @type {(question: Choosing, path: string) => void} */
+/**
+ * Throws Refused unless k counts the choices.
+ * @type {(question: Choosing, path: string) => void}
+ */
 export const fitsChoices = ({ mechanism: { k }, choices }, path) =>
   must(k === choices.length, path, `mechanism.k is ${k} but there are ${choices.length} choices`);
 
-/** @type {(question: Choosing, path: string) => void} */
+/**
+ * Throws Refused unless the mechanism randomises one of this question's choices.
+ * @type {(question: Choosing, path: string) => void}
+ */
 export function fitsOne(question, path) {
   fitsChoices(question, path);
   const { name, k, weights, most } = question.mechanism;
@@ -45,6 +55,7 @@ export const selectOne = {
   fits: fitsOne,
   encode(question, answer) {
     const place = index(question, answer);
+    // Unary encoding takes a list of ticks, here of one.
     return question.mechanism.name === "unary" ? [place] : place;
   },
 };

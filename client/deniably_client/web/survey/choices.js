@@ -24,6 +24,7 @@ const selectMultiple = {
     if (!Array.isArray(answer)) throw new BadAnswer(`${name} needs a list of choices`);
     const ticks = new Set(answer.map((item) => index(question, item)));
     if (ticks.size > most) throw new BadAnswer(`${name} takes at most ${most} ticks`);
+    // Ascending, so that the order of ticking does not reach the mechanism.
     return [...ticks].sort((a, b) => a - b);
   },
 };
@@ -34,6 +35,8 @@ const scale = {
   mechanisms: [...ONE_OF, "window", "bounded_laplace"],
   fits(question, path) {
     const { aim, choices, mechanism, scores } = question;
+    // A channel with fewer rows than choices rounds their positions at random, without bias for a
+    // mean.
     const rounds = mechanism.name === "channel" && aim === "mean";
     (rounds ? fitsChoices : fitsOne)(question, path);
     if (scores === undefined) return;

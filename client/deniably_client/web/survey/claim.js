@@ -14,7 +14,8 @@ const CLAIM = object({}, { epsilon: DECIMAL, odds: ODDS, delta: DECIMAL, history
 
 /**
  * Throws Refused unless the claim is well formed and the loss stays within it, in exact integers.
- * `history` is the loss of all waves together, where the mechanism keeps a memo.
+ * `history` is the loss of all waves together, where the mechanism keeps a memo; the claim then
+ * has one for it.
  * @type {(claim: unknown, loss: Loss, path?: string, history?: Loss) => void}
  */
 export function checkClaim(claim, loss, path = "claim", history) {
@@ -26,6 +27,7 @@ export function checkClaim(claim, loss, path = "claim", history) {
   if (epsilon !== undefined) {
     const [n, d] = decimal(epsilon);
     must(100n * n >= d && n <= 10n * d, path, `epsilon is ${epsilon}; use 0.01 to 10`);
+    // epsilon - exponent = rest / (d b): what is left for the odds.
     const rest = n * b - a * d;
     kept = rest >= 0n && atMostExp(loss.odds, rest, d * b);
   } else {
@@ -45,7 +47,10 @@ export function checkClaim(claim, loss, path = "claim", history) {
   checkHistory(/** @type {Claim} */ (claim), path, history);
 }
 
-/** @type {(claim: Claim, path: string, loss?: Loss) => void} */
+/**
+ * Checks the claim of all waves together.
+ * @type {(claim: Claim, path: string, loss?: Loss) => void}
+ */
 function checkHistory({ epsilon, delta, history }, path, loss) {
   const stated = history !== undefined;
   must(stated === (loss !== undefined), path, "a history is claimed exactly where a memo is kept", history);

@@ -25,7 +25,7 @@ function checkRange(value, path) {
 }
 
 /**
- * How many steps a number is above the minimum.
+ * Returns how many steps a number is above the minimum, as a fraction that is not reduced.
  * @param {Range} range
  * @param {Fraction} number
  * @returns {Fraction}
@@ -35,15 +35,15 @@ function steps({ minimum, step }, [n, d]) {
   return [(n * e - m * d) * f, d * e * s];
 }
 
-/** @param {Range} range */
+/** @param {Range} range the positions are the numbers minimum, minimum + step, ..., maximum */
 function positions(range) {
   const [n, d] = steps(range, decimal(range.maximum));
   return Number(n / d) + 1;
 }
 
 /**
- * Which of `cells` equal groups of positions a number falls into. Numbers beyond the range count as
- * its nearest end.
+ * Returns into which of `cells` equal groups of positions a number falls, from 0. Numbers beyond
+ * the range count as its nearest end. Throws BadAnswer, without the answer, for what is no number.
  * @param {Range} range
  * @param {unknown} given a plain decimal, or a number
  * @param {number} cells
@@ -55,12 +55,16 @@ function cell(range, given, cells, name) {
     throw new BadAnswer(`${name} needs a number`);
   }
   const [n, d] = steps(range, decimal(plain));
+  // floor(n/d + 1/2), halves upwards; but BigInt division rounds towards 0.
   const nearest = Number((2n * n + d) / (2n * d)); // below 0 only the sign matters
   const count = positions(range);
   return Math.floor((Math.min(Math.max(nearest, 0), count - 1) * cells) / count);
 }
 
-/** @type {(range: Range, k: number, exactly: boolean, path: string) => void} */
+/**
+ * A mean needs a position for each number; else some may share a cell.
+ * @type {(range: Range, k: number, exactly: boolean, path: string) => void}
+ */
 function cellsFit(range, k, exactly, path) {
   const count = positions(range);
   const fits = exactly ? k === count : k <= count;
@@ -73,11 +77,13 @@ const NUMBER_PART = object({ name: NAME, label: text, range: checkRange });
 const CHOICE_PART = object({ name: NAME, label: text, choices: CHOICES });
 
 /**
- * The answers to the parts, in the parts' order. Throws BadAnswer unless there is one for each.
+ * Returns the answers to the parts, in the parts' order. Throws BadAnswer unless there is one for
+ * each.
  * @param {Question & {parts: {name: string}[]}} question
  * @param {any} answer a Map or an object
  */
 function byPart({ name, parts }, answer) {
+  // A Map, because a part may have a name that every object has, such as constructor.
   const answers = answer instanceof Map ? answer : new Map(Object.entries(answer ?? {}));
   const needed = parts.map((part) => part.name);
   if (answers.size !== needed.length || !needed.every((part) => answers.has(part))) {
@@ -100,7 +106,7 @@ const number = {
   encode: ({ name, range, mechanism }, answer) => cell(range, answer, mechanism["k"], name),
 };
 
-/** @type {(question: Question) => number[]} the positions of each part, by the mechanism */
+/** @type {(question: Question) => number[]} how many positions the mechanism has for each part */
 const sizes = ({ mechanism: { name, k, d, parts } }) =>
   name === "gaussian" ? Array(d).fill(k) : parts.map((/** @type {{k: number}} */ part) => part.k);
 
@@ -135,6 +141,7 @@ const point = {
   encode(question, answer) {
     const { name, parts, grid } = question;
     const answers = byPart(question, answer);
+    // One index for both cells: grid * first + second.
     return parts.reduce((sum, { range }, c) => sum * grid + cell(range, answers[c], grid, name), 0);
   },
 };
@@ -150,6 +157,7 @@ const product = {
   },
   encode(question, answer) {
     const answers = byPart(question, answer);
+    // One index for all choices, in mixed radix: the last part changes soonest.
     return question.parts.reduce((sum, { choices }, c) => {
       return sum * choices.length + index({ ...question, choices }, answers[c]);
     }, 0);

@@ -62,5 +62,8 @@ const FREE_TEXT =
 export const encode = (question, answer) =>
   /** @type {Type} */ (types.get(question.type)).encode(taken(question), answer);
 
-/** @type {(question: Question) => Question} with the mechanism that takes the answer */
+/**
+ * The same with the mechanism that takes the answer: of a memoised one, the mechanism inside.
+ * @type {(question: Question) => Question}
+ */
 const taken = (question) => ({ ...question, mechanism: inner(question.mechanism) });

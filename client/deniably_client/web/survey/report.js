@@ -46,6 +46,7 @@ export async function makeReport(
   if (names.size > count || names.size < (survey.part ? 1 : count)) {
     throw new BadAnswer("these are not the questions that the survey asks");
   }
+  // A hidden question is answered by not_applicable, and randomised like any other.
   const all = special ? special.withHidden({ questions }, answers) : answers;
   // Encode every answer before the first draw, so that a bad one throws first.
   const inputs = questions.map((question) =>

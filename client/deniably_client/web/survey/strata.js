@@ -7,7 +7,7 @@ import { SURVEY_NAME, list } from "../core/validators.js";
 /** @import { Check } from "../core/types.js" */
 /** @import { Definition, Stratum } from "./types.js" */
 
-const MOST = 8;
+const MOST = 8; // strata, SPEC 4.6
 const VALUES = list(SURVEY_NAME, 2, MOST);
 
 /** @type {Check} validates the strata of a definition */
@@ -25,13 +25,14 @@ export const STRATA = (strata, path) => {
 };
 
 /**
- * The stratum that a link names, from what stands behind its question mark. Other parameters are
- * ignored. Throws Refused unless each key is there once, with one of its values.
+ * Returns the stratum that a link names, from what stands behind its question mark. Other
+ * parameters are ignored. Throws Refused unless each key is there once, with one of its values.
  * @type {(definition: Definition, query: string) => Stratum}
  */
 export function stratumIn({ strata = {} }, query) {
   const parameters = new URLSearchParams(query);
   const entries = Object.entries(strata).map(([key, values]) => {
+    // A link that names a key twice is refused: which one was meant is not known.
     const [value = "", ...more] = parameters.getAll(key);
     const fits = values.includes(value) && more.length === 0;
     must(fits, "the link", `does not say the ${key} that it is for`);
@@ -41,8 +42,8 @@ export function stratumIn({ strata = {} }, query) {
 }
 
 /**
- * A report's `strata`, to be spread into it; nothing without strata. Throws Refused for a stratum that
- * the survey does not have.
+ * Returns a report's member `strata`, to be spread into the report; undefined without strata.
+ * Throws Refused for a stratum that the survey does not have.
  * @type {(definition: Definition, stratum?: Stratum) => {strata: Stratum} | undefined}
  */
 export function inReport({ strata }, stratum = {}) {

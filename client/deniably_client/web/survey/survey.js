@@ -11,7 +11,8 @@ import { STRATA } from "./strata.js";
 
 /** @import { Definition } from "./types.js" */
 
-/** The digests of definitions that were verified. @type {WeakMap<object, string>} */
+/** The digests of definitions that were verified; these are frozen, so they stay verified.
+ * @type {WeakMap<object, string>} */
 const verified = new WeakMap();
 
 /**
@@ -41,7 +42,7 @@ export async function verify(definition, expectedDigest) {
 export const conditional = ({ questions, ask }) =>
   ask !== undefined || questions.some((question) => "show_if" in question);
 
-/** @type {(definition: Definition) => void} */
+/** @type {(definition: Definition) => void} throws Refused for keys that do not go together */
 function checkWaves(survey) {
   const { questions, waves } = survey;
   const keeps = waves !== undefined && waves.count === undefined;

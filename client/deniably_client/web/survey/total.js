@@ -6,16 +6,22 @@ import { historyLoss, loss } from "../mechanisms/mechanism.js";
 /** @import { Loss } from "../core/types.js" */
 /** @import { Definition } from "./types.js" */
 
-/** @type {(definition: Definition) => Loss} of one report to a verified survey */
+/** @type {(definition: Definition) => Loss} at most, of one report to a verified survey, whichever
+ * questions `ask` draws */
 export const total = ({ questions, ask = questions.length }) =>
   largest(
     questions.map(({ mechanism }) => loss(mechanism)),
     ask,
   );
 
-/** @type {(definition: Definition) => Loss} of all waves of its panel */
+/**
+ * At most, the loss of all waves of the survey's panel together.
+ * @type {(definition: Definition) => Loss}
+ */
 export const totalHistory = ({ questions, ask = questions.length, waves: { count = 1 } = {} }) =>
   largest(
+    // A memoised mechanism loses once for all waves; without a memo each of `count` waves adds its
+    // loss.
     questions.flatMap(({ mechanism }) => Array(count).fill(historyLoss(mechanism) ?? loss(mechanism))),
     ask * count,
   );

@@ -6,11 +6,14 @@ import { Refused } from "../core/errors.js";
 import { KEY } from "../core/validators.js";
 import { bytes } from "./signing.js";
 
+// Bytes: of the random prefix of a message, of a SHA-384, and of the salt of PSS (RFC 9474,
+// section 5).
 const PREFIX = 32;
 const HASH = 48;
 const SALT = 48;
 
-/** @type {(message: string) => string} adds a random prefix, so that the message cannot be guessed */
+/** @type {(message: string) => string} returns the message behind a random prefix,
+ * so that nobody can guess what is signed (PrepareRandomize of RFC 9474) */
 export const prepare = (message) => random(PREFIX) + message;
 
 /**
@@ -22,8 +25,12 @@ export const prepare = (message) => random(PREFIX) + message;
 export async function blind(key, prepared, salt = random(SALT), inverse) {
   const modulus = read(checked(key));
   const number = await encoded(prepared, salt, 4 * key.length - 1);
+  // Else the message shares a prime with the modulus, next to impossible for an honest key (RFC
+  // 9474, 4.2).
   if (inverted(number, modulus) === undefined) throw new Refused("the key is not the product of two large primes");
+  // The inverse is what is drawn, uniformly: it is kept for later, and the factor follows from it.
   const back = inverse === undefined ? invertible(modulus) : read(inverse);
+  // m r^e: the signer returns (m r^e)^d = m^d r, and the inverse of r leaves m^d.
   const factor = power(inverted(back, modulus) ?? 0n, modulus);
   const written = (/** @type {bigint} */ value) => value.toString(16).padStart(key.length, "0");
   return { blinded: written((number * factor) % modulus), inverse: written(back) };
@@ -37,6 +44,7 @@ export async function blind(key, prepared, salt = random(SALT), inverse) {
 export async function finalise(key, prepared, blindSignature, inverse, saltLength = SALT) {
   const modulus = read(checked(key));
   if (!isNumber(blindSignature, key)) throw new Refused("the blind signature is no number below the key");
+  // Only a valid signature is used: one by another key could mark this device (SPEC 11.5).
   const number = (read(blindSignature) * read(inverse)) % modulus;
   const signature = number.toString(16).padStart(key.length, "0");
   await verify(key, prepared, signature, saltLength);
@@ -58,7 +66,7 @@ export async function verify(key, prepared, signature, saltLength = SALT) {
   if (!good) throw new Refused("the signature is not this key's, of this message");
 }
 
-/** @param {string} key */
+/** @param {string} key throws Refused unless it is a modulus that SPEC 11.2 allows */
 function checked(key) {
   KEY(key, "the key of its invitations");
   return key;
@@ -68,7 +76,7 @@ function checked(key) {
 const isNumber = (text, key) =>
   text.length === key.length && /^[0-9a-f]+$/.test(text) && text < key;
 
-/** @param {string} text */
+/** @param {string} text in hexadecimal */
 const read = (text) => BigInt(`0x${text}`);
 
 /** @type {(base: bigint, modulus: bigint) => bigint} base^65537, and 65537 is 2^16 + 1 */
@@ -78,7 +86,10 @@ function power(base, modulus) {
   return (result * base) % modulus;
 }
 
-/** @type {(number: bigint, modulus: bigint) => bigint | undefined} the inverse, if there is one */
+/**
+ * The inverse, if there is one; by the extended algorithm of Euclid.
+ * @type {(number: bigint, modulus: bigint) => bigint | undefined}
+ */
 function inverted(number, modulus) {
   let [above, below, first, second] = [modulus, number, 0n, 1n];
   while (below > 0n) {
@@ -106,12 +117,14 @@ async function encoded(message, salt, bits) {
   const length = Math.ceil(bits / 8) - HASH - 1;
   const hashed = await sha384("00".repeat(8) + (await sha384(message)) + salt);
   const block = `01${salt}`;
+  // MGF1: the mask is SHA-384 of the hash and a counter, until it is long enough.
   let stream = "";
   for (let count = 0; stream.length < 2 * length; count += 1) {
     stream += await sha384(hashed + count.toString(16).padStart(8, "0"));
   }
   const masked = read(block) ^ read(stream.slice(0, 2 * length));
   const whole = (masked << BigInt(8 * HASH + 8)) | (read(hashed) << 8n) | 0xbcn;
+  // The encoded message has one bit less than the modulus: the topmost bits are cleared.
   return BigInt.asUintN(bits, whole);
 }
 

@@ -4,13 +4,17 @@
 
 /** @typedef {[bigint, bigint, bigint, bigint]} Point X, Y, Z, T with x = X/Z, y = Y/Z, xy = T/Z */
 
-const P = 2n ** 255n - 19n;
+const P = 2n ** 255n - 19n; // the prime of the field
+/** The order of the group that BASE generates. */
 const ORDER = 2n ** 252n + 27742317777372353535851937790883648493n;
 
 /** @type {(value: bigint) => bigint} */
 const mod = (value) => ((value % P) + P) % P;
 
-/** @type {(base: bigint, exponent: bigint) => bigint} modulo P */
+/**
+ * Returns the power modulo P. To the power P - 2 it is the inverse.
+ * @type {(base: bigint, exponent: bigint) => bigint}
+ */
 function power(base, exponent) {
   let [result, square] = [1n, mod(base)];
   for (let rest = exponent; rest > 0n; rest >>= 1n) {
@@ -20,13 +24,18 @@ function power(base, exponent) {
   return result;
 }
 
+// The curve is -x^2 + y^2 = 1 + D x^2 y^2, with D = -121665/121666.
 const D = mod(-121665n * power(121666n, P - 2n));
-const ROOT = power(2n, (P - 1n) / 4n); // of -1
+const ROOT = power(2n, (P - 1n) / 4n); // a square root of -1
 /** @type {Point} */
 const ZERO = [0n, 1n, 1n, 0n];
+// The base point has y = 4/5 and an even x.
 const BASE = /** @type {Point} */ (decode(mod(4n * power(5n, P - 2n))));
 
-/** @type {(one: Point, two: Point) => Point} */
+/**
+ * Returns the sum of two points; the formula also doubles a point (RFC 8032, 5.1.4).
+ * @type {(one: Point, two: Point) => Point}
+ */
 function add([x, y, z, t], [u, v, w, s]) {
   const a = mod((y - x) * (v - u));
   const b = mod((y + x) * (v + u));
@@ -36,7 +45,7 @@ function add([x, y, z, t], [u, v, w, s]) {
   return [mod(e * f), mod(g * h), mod(f * g), mod(e * h)];
 }
 
-/** @type {(scalar: bigint, point: Point) => Point} */
+/** @type {(scalar: bigint, point: Point) => Point} by doubling and adding, lowest bit first */
 function multiply(scalar, point) {
   let result = ZERO;
   let double = point;
@@ -55,6 +64,7 @@ export function decode(encoded) {
   const sign = encoded >> 255n;
   const y = encoded & (2n ** 255n - 1n);
   if (y >= P) return undefined;
+  // x^2 = (y^2 - 1) / (D y^2 + 1). The power is a root of it or of its negative (RFC 8032, 5.1.3).
   const square = mod((y * y - 1n) * power(D * y * y + 1n, P - 2n));
   let x = power(square, (P + 3n) / 8n);
   if (mod(x * x) !== square) x = mod(x * ROOT);
@@ -63,13 +73,13 @@ export function decode(encoded) {
   return [x, y, 1n, mod(x * y)];
 }
 
-/** @type {(point: Point) => bigint} */
+/** @type {(point: Point) => bigint} y, with the lowest bit of x as the topmost one */
 function encode([x, y, z]) {
   const inverse = power(z, P - 2n);
   return mod(y * inverse) | ((mod(x * inverse) & 1n) << 255n);
 }
 
-/** @type {(bytes: Uint8Array) => bigint} the first byte is the lowest */
+/** @type {(bytes: Uint8Array) => bigint} bytes as an integer, little-endian */
 export const number = (bytes) => bytes.reduceRight((sum, byte) => (sum << 8n) | BigInt(byte), 0n);
 
 /**

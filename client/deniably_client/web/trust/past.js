@@ -8,14 +8,18 @@ import { BLOCK, NOTHING, logRoot, root } from "./trees.js";
 
 /** @import { Listing, More, Published, RegisterCheckpoint } from "./types.js" */
 
-/** The hashes that are asked for at once; so many entries look alike to the server. */
+/**
+ * How many hashes are asked for at once. The server cannot tell which of so many entries was the
+ * last that this device saw.
+ */
 const VOLUME = 1024;
 const HASHES = object({ hashes: list(HASH, 0, VOLUME) });
 const REWRITTEN = "the register's history was rewritten: its entries are others than before";
 
 /**
- * Why a checked listing does not continue what was seen, in a sentence; undefined where it does. Errors
- * of this module are of classes of its own, so none of them leaves it.
+ * Returns undefined where a checked listing continues what was seen, else a sentence that says why
+ * not. This module is loaded beside the bundle, so its class Refused is another one than the
+ * bundle's: its errors are told as text.
  * @type {(listing: Listing, before: RegisterCheckpoint, more: More) => Promise<string | undefined>}
  */
 export async function pastFault(listing, before, more) {
@@ -31,12 +35,16 @@ export async function pastFault(listing, before, more) {
   }
 }
 
-/** @type {(listing: Listing, before: RegisterCheckpoint, text: string) => Promise<void>} */
+/**
+ * Checks by the hashes of one volume: the block in which the device's last entry was must be a
+ * block of the log, and the log up to that entry the one that was seen (SPEC 10.3).
+ * @type {(listing: Listing, before: RegisterCheckpoint, text: string) => Promise<void>}
+ */
 async function checkHashes({ blocks }, { count, log: seen }, text) {
   const { hashes } = read(text);
   const rest = count % BLOCK;
   const block = Math.floor(count / BLOCK);
-  const from = (count - rest) % VOLUME;
+  const from = (count - rest) % VOLUME; // where that block begins in its volume
   if ((await root(hashes.slice(from, from + BLOCK))) !== blocks[block]) {
     throw new Refused("the hashes of the register's entries do not make its log");
   }
@@ -51,7 +59,10 @@ function read(text) {
   return /** @type {{hashes: string[]}} */ (value);
 }
 
-/** @type {(listing: Listing, before: RegisterCheckpoint, text: string) => Promise<void>} */
+/**
+ * Checks by the whole register, for a device that remembers no signed head or one of another key.
+ * @type {(listing: Listing, before: RegisterCheckpoint, text: string) => Promise<void>}
+ */
 async function checkWhole({ entry, head }, before, text) {
   const { entries, hashes } = await checkRegister(parse(text), before);
   find(entries, entry.survey);

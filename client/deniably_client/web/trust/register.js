@@ -34,11 +34,13 @@ const LISTED = object({
 });
 
 /**
- * Checks a verified definition's listing in the register of the server at `origin`, whose text this is.
+ * Checks the listing `text` of a verified definition in the register of the server at `origin`.
+ * Returns the author, the seal of the register, and the head that was seen.
  *
- * `accepted` is the fingerprint of an author whom the respondent has accepted; `more` fetches what a
- * device needs that saw the register last long ago. Throws Refused, and AuthorChanged where only the
- * author is not one that was known there.
+ * `known` are the authors and registers that the device remembers. `accepted` is the fingerprint
+ * of an author whom the respondent has accepted; `more` fetches what a device needs that was here
+ * last long ago. Throws Refused, and AuthorChanged where only the author is not one that was known
+ * there.
  * @type {(known: Known, origin: string, definition: Definition, version: string, text: string,
  *   accepted: string | undefined, more: More) => Promise<VerifiedSurvey>}
  */
@@ -53,8 +55,9 @@ export async function verifyListing(known, origin, definition, version, text, ac
 }
 
 /**
- * Throws Refused unless the head is signed, the hashes make it, and the entry is in the log at its
- * number and in the map under this name. Returns the digest of the head.
+ * Returns the digest of the head, the seal. Throws Refused unless the head is signed, the hashes
+ * of the listing make it, and the entry is in the log at its number and in the map under this name
+ * (SPEC 10.2).
  * @type {(listing: Listing, name: string) => Promise<string>}
  */
 async function checkListing({ blocks, entry, head: signed, log_path, map_path, recent }, name) {
@@ -65,6 +68,7 @@ async function checkListing({ blocks, entry, head: signed, log_path, map_path, r
   }
   const { count, log, map } = head;
   const first = firstRecent(blocks);
+  // The first 64 of `recent` are the last complete block, where there is one.
   const end = blocks.length && BLOCK;
   const number = entry?.number;
   integer(number, "number");
@@ -77,14 +81,17 @@ async function checkListing({ blocks, entry, head: signed, log_path, map_path, r
     (recent.at(-1) ?? NOTHING) === head.head &&
     (!end || (await root(recent.slice(0, end))) === blocks.at(-1)) &&
     (await logRoot(blocks, recent.slice(end))) === log &&
-    log_path.length === (old ? 6 : 0) &&
+    log_path.length === (old ? 6 : 0) && // 2^6 = 64 entries are a block
     (await folded(hash, log_path, blockSides(number))) === place &&
     (await folded(hash, map_path, await nameSides(name))) === map;
   if (!listed) throw new Refused(`the register does not list the survey ${name} by this entry`);
   return seal;
 }
 
-/** @type {(blocks: readonly string[]) => number} how many entries are before the recent ones */
+/**
+ * How many entries are before the recent ones, which begin with the last complete block.
+ * @type {(blocks: readonly string[]) => number}
+ */
 const firstRecent = (blocks) => BLOCK * Math.max(0, blocks.length - 1);
 
 /**
@@ -95,6 +102,8 @@ async function checkContinues(listing, before, more) {
   const { blocks, head, recent } = listing;
   const { count } = before;
   const rest = count % BLOCK;
+  // Where the incomplete block of the last visit begins in `recent`; below 0 it is not there any
+  // more.
   const from = count - rest - firstRecent(blocks);
   if (count > head.count) throw new Refused("the register was cut: it had more entries before");
   if (!before.log || before.key !== head.key || (rest && from < 0)) {
@@ -128,8 +137,8 @@ export async function accept(known, origin, entry, definition, version, accepted
 }
 
 /**
- * The memory with a verified survey's author and register. The longer of two registers
- * stays: both were checked.
+ * Returns the memory with a verified survey's author and register. Of two registers of a server
+ * the longer one stays, as another tab may have seen more: both were checked.
  * @type {<K extends Known>(memory: K, verified: VerifiedSurvey) => K}
  */
 export function remember(memory, { origin, author, seen }) {
@@ -156,6 +165,7 @@ function compare(entry, definition, version) {
     throw new Refused("an entry's day is a date such as 2026-11-21");
   }
   const own = published(definition, version, entry);
+  // The keys of both: an entry may neither lack a member nor have another one.
   for (const key of Object.keys({ ...own, ...entry })) {
     /** @type {(of: any) => string} */
     const written = (of) => (Object.hasOwn(of, key) ? canonicalise(of[key]) : "");
@@ -173,7 +183,8 @@ function checkedKey(key) {
 }
 
 /**
- * The register entry for a definition.
+ * Returns the register entry that the definition makes. What only the server and the author know
+ * is taken from the `entry` at hand.
  * @type {(definition: Definition, version: string, entry: Published) => Published}
  */
 function published(definition, version, { number, previous, day, author, signature, invitations }) {
@@ -199,10 +210,12 @@ function published(definition, version, { number, previous, day, author, signatu
 }
 
 /**
- * The epsilon of a loss, rounded up to hundredths: the smallest h/100 whose odds are no smaller.
+ * Returns the epsilon of a loss, rounded up to hundredths: the smallest h/100 with odds *
+ * e^exponent <= e^(h/100), found by bisection.
  * @type {(loss: Loss) => string}
  */
 function epsilon({ odds, exponent: [n, d] }) {
+  // 2^17 hundredths are an epsilon of 1310: 100 waves within the limit of a survey, 5, have 500.
   let [low, high] = [0n, 1n << 17n];
   while (low < high) {
     const middle = (low + high) >> 1n;
@@ -217,6 +230,8 @@ function epsilon({ odds, exponent: [n, d] }) {
 /** @type {(value: [bigint, bigint]) => string} the one decimal spelling of a fraction */
 function asDecimal(value) {
   const [n = "0", d = "1"] = fraction(...value).split("/");
+  // The power of ten that the denominator divides: the value was published as a decimal, so there
+  // is one.
   let scale = 1n;
   let places = 0;
   for (; scale % BigInt(d) !== 0n; places += 1) scale *= 10n;

@@ -15,16 +15,20 @@ export async function checkSignature(digest, author, signature) {
   }
 }
 
-/** @type {(key: string, signature: string, text: string) => Promise<boolean>} all but the text in hexadecimal */
+/**
+ * Whether the signature of the text is the key's; both are in hexadecimal.
+ * @type {(key: string, signature: string, text: string) => Promise<boolean>}
+ */
 export const signedBy = (key, signature, text) =>
   verify(bytes(key), bytes(signature), new TextEncoder().encode(text));
 
-/** @type {(author: string) => Promise<string>} a short hash of the key, for people to compare */
+/** @type {(author: string) => Promise<string>} a short hash of the key, for people to
+ * compare: 32 hexadecimal digits in groups of four */
 export async function fingerprint(author) {
   return ((await sha256(author)).slice(0, 32).match(/.{4}/g) ?? []).join(" ");
 }
 
-/** @type {(hex: string) => Uint8Array<ArrayBuffer>} */
+/** @type {(hex: string) => Uint8Array<ArrayBuffer>} the bytes of hexadecimal digits */
 export const bytes = (hex) =>
   Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
 
@@ -40,6 +44,7 @@ export async function verify(key, signature, message) {
     const imported = await crypto.subtle.importKey("raw", key, "Ed25519", false, ["verify"]);
     return await crypto.subtle.verify("Ed25519", imported, signature, message);
   } catch {
+    // A malformed key ends up here, too; ed25519.js says that it signed nothing.
     const own = await import("./ed25519.js");
     return own.verify(key, signature, message);
   }

@@ -4,7 +4,7 @@
 export interface RegisterCheckpoint {
   count: number;
   head: string;
-  /** Where that is a date. */
+  /** The day of the last entry, where that is a date. */
   day?: string;
   /** The rest of the head that the server signed; devices of before did not keep it. */
   log?: string;
@@ -13,7 +13,7 @@ export interface RegisterCheckpoint {
   signature?: string;
 }
 
-/** Fetches what is at a path of the server, of the register. */
+/** Fetches the text at a path of the server, such as /register. */
 export type More = (path: string) => Promise<string>;
 
 /** A survey's entry with the signed head of the register, and proofs. */
@@ -26,6 +26,7 @@ export interface Listing {
   recent: readonly string[];
   /** The siblings of an entry that is not recent below its block's root, from the top. */
   log_path: readonly string[];
+  /** The siblings between the entry and the root of the map, from the top. */
   map_path: readonly string[];
 }
 
@@ -50,7 +51,7 @@ export interface VerifiedSurvey extends Accepted {
   seen: RegisterCheckpoint;
 }
 
-/** The entry of a published survey in the register. */
+/** The entry of a published survey in the register (SPEC 10). */
 export interface Published {
   number: number;
   previous: string;

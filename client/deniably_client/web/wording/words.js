@@ -14,8 +14,9 @@ function known() {
 }
 
 /**
- * The text of a key with its placeholders filled in. `count` selects the plural form. Whole numbers
- * get the language's thousands mark. Throws Error for an unknown key or a missing value.
+ * Returns the text of a key with its placeholders filled in. `count` selects the plural form.
+ * Whole numbers get the language's thousands mark. Throws Error for an unknown key or a missing
+ * value.
  * @param {string} key
  * @param {Record<string, string | number>} [values]
  */
@@ -32,11 +33,16 @@ export function words(key, values = {}) {
 /** @type {(text: Text, count: number) => string} */
 function form(text, count) {
   if (typeof text === "string") return text;
+  // Arabic, Polish and Ukrainian have several plural forms.
   const rules = new Intl.PluralRules(document.documentElement.lang);
   return text[rules.select(count)] ?? text["other"] ?? "";
 }
 
-/** @type {(text: string) => string} letters that go the other way turn nothing round beside them */
+/**
+ * Puts right-to-left marks (U+200F) around Latin letters in a right-to-left page. Without them the
+ * punctuation beside such a text would move to its other side.
+ * @type {(text: string) => string}
+ */
 const isolated = (text) =>
   document.documentElement.dir === "rtl" && /[A-Za-z\u00c0-\u058f]/.test(text)
     ? `\u200f${text}\u200f`
@@ -47,6 +53,8 @@ const number = (whole) => String(whole).replace(/\B(?=(\d{3})+$)/g, words("numbe
 
 /** @type {(day: string) => string} 2027-03-03 is 3 March 2027 in English */
 export const day = (day) =>
+  // A date alone is midnight in UTC; in a zone west of that it would be shown as the day before.
+  // British English has the day before the month. Digits are Latin in every language.
   new Date(day).toLocaleDateString(document.documentElement.lang.replace(/^en$/, "en-GB"), {
     dateStyle: "long",
     numberingSystem: "latn",
