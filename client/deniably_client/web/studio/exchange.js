@@ -148,7 +148,8 @@ export function explain(error) {
 export function save(file, text, type = "application/json") {
   const address = URL.createObjectURL(new Blob([text], { type }));
   Object.assign(document.createElement("a"), { href: address, download: file }).click();
-  URL.revokeObjectURL(address);
+  // Not at once: some browsers begin the download a moment after the click.
+  setTimeout(() => URL.revokeObjectURL(address), 60_000);
 }
 
 /** Asks the server for a nonce to sign, the word. Throws Refused where the server gives none. */
