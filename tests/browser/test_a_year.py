@@ -75,6 +75,7 @@ def test_a_third_survey_is_answered_when_the_clock_and_the_register_are_a_year_o
     assert phone.shown("[data-first] [data-go]")
 
 
+@pytest.mark.thorough
 def test_a_register_alone_gives_nothing_back(phone: Watched, proxy: InterceptingProxy) -> None:
     comes_to(proxy, 10_000)
 

@@ -153,6 +153,7 @@ def test_nothing_can_be_read_off_the_disk(used: Used) -> None:
     assert read_off(used[0]) == set()
 
 
+@pytest.mark.thorough
 def test_of_an_invitation_the_browser_keeps_its_link_and_the_page_keeps_nothing(
     used: Used,
 ) -> None:

@@ -140,6 +140,7 @@ def test_every_step_can_be_left_and_the_tab_forgets_it(
     assert all(request.url.startswith(phone.url) for request in phone.requests)
 
 
+@pytest.mark.thorough
 def test_another_survey_stays_kept(phone: Watched, server: Server) -> None:
     phone.open("/s/hostile")
     phone.open()
@@ -173,6 +174,7 @@ def test_an_onlooker_sees_the_other_page_at_once_and_what_was_kept_is_gone(phone
     assert_forgotten(phone)
 
 
+@pytest.mark.thorough
 def test_without_a_network_the_other_page_stays(chromium: Browser, tmp_path: Path) -> None:
     """Pulled at the browser, which then knows of it, or only at the other end."""
     server = Server(tmp_path / "deniably.db")

@@ -186,6 +186,7 @@ TAP_EVERYWHERE = """() => {
 }"""
 
 
+@pytest.mark.thorough
 def test_a_tap_on_a_map_writes_the_numbers_of_the_place_and_marks_it(everything: Watched) -> None:
     for index, (numbers, place) in enumerate(everything.page.evaluate(TAP_EVERYWHERE)):
         east, north = divmod(index, 41)

@@ -85,6 +85,7 @@ def words(survey: Survey) -> list[str]:
     return [" ".join(label.replace("\ufeff", " ").split()) for label in labels]
 
 
+@pytest.mark.thorough
 def test_no_page_runs_a_text_or_asks_for_what_it_names(tab: Looked) -> None:
     for address in PAGES:
         tab.page.goto(AT + address)

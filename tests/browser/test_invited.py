@@ -96,6 +96,7 @@ def test_a_link_leads_to_a_receipt_that_stays_and_the_code_is_in_no_address(
     assert count(server) == before + 1
 
 
+@pytest.mark.thorough
 def test_a_typing_error_is_told_from_an_unknown_and_a_used_invitation(
     phone: Watched, chromium: Browser, server: Server, invite: Callable[[], str]
 ) -> None:
@@ -247,6 +248,7 @@ def test_without_a_network_the_invitation_waits_and_a_lost_answer_costs_none(
     assert len({request.post_data for request in bodies(phone)}) == 1
 
 
+@pytest.mark.thorough
 def test_where_codes_are_guessed_it_is_said_when_to_try_again_and_nothing_is_lost(
     phone: Watched, server: Server, invite: Callable[[], str]
 ) -> None:

@@ -140,6 +140,7 @@ def test_a_break_out_in_every_field_is_text_on_every_page_without_any_policy(
         assert "49" not in re.findall(r"</script>(\d+)", look.shown), address
 
 
+@pytest.mark.thorough
 def test_the_cookie_is_in_no_request_outside_the_studio(
     looks: dict[str, Look], studio: Studio, server: Server
 ) -> None:
@@ -182,6 +183,7 @@ def test_with_the_policy_all_pages_work_and_raw_html_is_stopped(
     context.close()
 
 
+@pytest.mark.thorough
 def test_the_policy_of_the_studio_is_made_once(studio: Studio, server: Server) -> None:
     """Whoever gets a script to run there cannot make it again."""
     context = studio.page.context.browser.new_context()  # type: ignore[union-attr]
@@ -199,6 +201,7 @@ def test_the_policy_of_the_studio_is_made_once(studio: Studio, server: Server) -
 # --- nothing is lost ----------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_a_session_that_ends_while_somebody_types_leads_back_to_the_place_with_the_text(
     studio: Studio,
 ) -> None:
@@ -225,6 +228,7 @@ def test_a_session_that_ends_while_somebody_types_leads_back_to_the_place_with_t
     assert page.input_value("#f-label") == "Do you sleep at work?"
 
 
+@pytest.mark.thorough
 def test_a_link_to_a_draft_leads_there_once_somebody_signed_in(
     studio: Studio, server: Server
 ) -> None:

@@ -116,6 +116,7 @@ def test_a_way_is_taken_with_one_press_and_taken_back_with_one(
     page.wait_for_selector("#undo:disabled")
 
 
+@pytest.mark.thorough
 def test_what_is_taken_here_can_be_taken_back_at_a_question(
     page: Page, opened: Callable[..., str]
 ) -> None:
@@ -131,6 +132,7 @@ def test_what_is_taken_here_can_be_taken_back_at_a_question(
     page.wait_for_selector("#odds")
 
 
+@pytest.mark.thorough
 def test_with_one_protection_for_all_the_slider_is_here(
     page: Page, opened: Callable[..., str], server: Server
 ) -> None:
@@ -153,6 +155,7 @@ def test_with_one_protection_for_all_the_slider_is_here(
     page.wait_for_selector("#spent .big:has-text('60 of 100')")
 
 
+@pytest.mark.thorough
 def test_more_people_see_more(page: Page, opened: Callable[..., str]) -> None:
     opened()
     wide = fact(page, "Plus or minus")
@@ -167,6 +170,7 @@ def test_more_people_see_more(page: Page, opened: Callable[..., str]) -> None:
     assert page.locator("text=With so few people").count() == 0
 
 
+@pytest.mark.thorough
 def test_a_survey_that_devices_refuse_is_mended_here(
     page: Page, opened: Callable[..., str], axe_light_and_dark: Callable[[Page], list[str]]
 ) -> None:

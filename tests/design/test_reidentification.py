@@ -168,6 +168,7 @@ def test_several_ticks_are_recognised_too_also_where_nothing_is_kept() -> None:
     assert recognised(kept_ticks, 100) > shares_of[0] > 1 / 100
 
 
+@pytest.mark.thorough
 def test_lists_of_a_thousand_choices_and_of_many_sets_of_ticks_are_no_trouble() -> None:
     long = subset_selection(1000, 272, 100)
     many = SetResponse(30, 5, 3, 5, 1)

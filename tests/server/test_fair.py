@@ -165,6 +165,7 @@ def test_sites_have_the_shares_of_their_own_reports(study: dn.Study) -> None:
         assert row["estimate"] == pytest.approx(2 * said - 0.5, abs=1e-9)
 
 
+@pytest.mark.thorough
 def test_r_finds_the_same_from_the_folder(study: dn.Study, folder: Path, tmp_path: Path) -> None:
     """``analyse.R`` with its example: the results, glm and svyglm on the sites."""
     rscript = shutil.which("Rscript")

@@ -477,6 +477,7 @@ def test_a_batch_that_two_servers_fill_together_is_held_a_moment_later(
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_a_closed_surveys_files_are_the_same_at_every_server(
     address: str, two: tuple[Store, Store], watch: Connection, serve_at: Callable[..., Server]
 ) -> None:

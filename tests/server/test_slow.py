@@ -172,6 +172,7 @@ def long_file(database: Path) -> str:
     return "/api/surveys/closed/reports.ndjson"
 
 
+@pytest.mark.thorough
 def test_whoever_reads_as_fast_as_is_promised_gets_the_whole_answer(
     serve: Callable[..., Server], long_file: str
 ) -> None:
@@ -192,6 +193,7 @@ def test_whoever_reads_as_fast_as_is_promised_gets_the_whole_answer(
     assert received.count(b'"row"') == PEOPLE
 
 
+@pytest.mark.thorough
 def test_readers_of_a_file_that_stop_keep_nobody_from_it_or_from_the_form(
     serve: Callable[..., Server], long_file: str, nursery: Nursery
 ) -> None:

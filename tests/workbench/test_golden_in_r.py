@@ -88,6 +88,7 @@ DESIGNS: dict[str, Any] = {
         ),
     ],
 )
+@pytest.mark.thorough
 def test_r_finds_the_same(
     found: dict[str, list[float]], name: str, formula: str, options: Any, near: float
 ) -> None:
