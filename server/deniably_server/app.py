@@ -62,11 +62,11 @@ def create_app(
     """Returns the WSGI application of a server.
 
     Each setting comes from ``config``, else from the environment, else from its default in
-    ``settings.SETTINGS``. ``config`` may also have keys of Flask, and ``OFFLINE``: whether the
-    pages are saved as files that no server stands behind. ``journal`` logs every answer; without
-    one, only faults are logged. ``metrics`` and ``store`` are made by default, the store for the
-    setting DATABASE. ``files`` is the folder for files of reports, by default a temporary one.
-    Raises ValueError for a bad setting, Unavailable if the database does not answer.
+    ``settings.SETTINGS``. ``config`` may also have keys of Flask, and ``OFFLINE``, which is true
+    where the pages are saved as files to be read without a server. ``journal`` logs every answer;
+    without one, only faults are logged. ``metrics`` and ``store`` are made by default, the store
+    for the setting DATABASE. ``files`` is the folder for files of reports, by default a temporary
+    one. Raises ValueError for a bad setting, Unavailable if the database does not answer.
     """
     app = Flask("deniably_server", static_folder=None)  # `files` serves them
     app.config["PROVIDE_AUTOMATIC_OPTIONS"] = False  # no page of another origin has to ask

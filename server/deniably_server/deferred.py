@@ -31,7 +31,7 @@ class Refused(NamedTuple):
 
 
 class DeferredAnswer(Protocol):
-    """The HTTP answer to a request, which may still wait for the database to store something."""
+    """The HTTP answer to a request that may still wait for the database to store something."""
 
     def is_ready(self) -> bool:
         """Returns whether ``answer`` can be called."""

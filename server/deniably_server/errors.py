@@ -60,7 +60,8 @@ class Forbidden(Refusal):
 
 
 class TooMany(Refusal):
-    """One network address exceeded a rate limit. It may retry after ``wait`` seconds."""
+    """One network address, token or browser exceeded a rate limit. It may retry after ``wait``
+    seconds."""
 
     def __init__(self, why: str, wait: int = 1) -> None:
         self.wait = max(1, wait)
@@ -68,7 +69,8 @@ class TooMany(Refusal):
 
 
 class Busy(Refusal):
-    """The queue of computations is full. The client may retry after ``wait`` seconds."""
+    """Too many requests wait already, such as for a computation. The client may retry after
+    ``wait`` seconds."""
 
     def __init__(self, why: str, wait: int = 10) -> None:
         self.wait = wait
@@ -76,13 +78,13 @@ class Busy(Refusal):
 
 
 class TooMuch(Refusal):
-    """The computation is larger than the server allows; ``why`` says what to ask instead."""
+    """The computation is larger than the server allows; ``why`` says what to ask for instead."""
 
 
 class Quota(Refusal):
     """The token's quota of surveys is used up, or the register is full.
 
-    ``plainly`` says the same without the word token; by default it is ``why``.
+    ``plainly`` has the same reason without the word token; by default it is ``why``.
     """
 
     def __init__(self, why: str, plainly: str = "") -> None:
@@ -91,8 +93,8 @@ class Quota(Refusal):
 
 
 class Hidden(Refusal):
-    """The results are not shown yet. ``why`` is a sentence that says when they will be; ``briefly``
-    is a few words that go on after "results"."""
+    """The results are not shown yet. ``why`` is a sentence that says when they will be.
+    ``briefly`` has the same in a few words that follow "results"."""
 
     def __init__(self, why: str, briefly: str = "") -> None:
         self.briefly = briefly

@@ -67,8 +67,8 @@ class LayerContext(NamedTuple):
 
 
 class Layer(NamedTuple):
-    """WSGI middleware around Flask. ``name`` is its class; ``does`` says its purpose and why it
-    stands where it does."""
+    """WSGI middleware around Flask. ``name`` is the name of its class; ``does`` says what it is
+    for and why it has this place in the order."""
 
     name: str
     does: str
@@ -95,13 +95,15 @@ def server_layers(
 ) -> ServerLayers:
     """Returns the two outermost layers, which only ``deniably serve`` has.
 
-    The first is uvicorn's protocol class. It holds at most ``connections`` connections, and closes
-    those that send or read too slowly for a patience of ``seconds``. It comes first, because a slow
-    sender has no complete request yet. The second, the bridge, reads the body and then runs ``app``
-    in one of ``threads`` threads, so that no thread waits for the network. Reports as devices send
-    them take no thread, because threads that wait for the disk would all wake up at once. They pass
-    the layers of ``app`` only if they are refused. With ``tls``, every connection but those of this
-    machine itself begins with a TLS handshake.
+    ``http`` is uvicorn's protocol class. It holds at most ``connections`` connections, and closes
+    those of clients that take more than ``seconds`` to send a part of a request or to read a part
+    of the answer. It comes first, because a slow sender has no complete request yet.
+
+    ``app`` is the bridge, which reads the body and then runs the Flask application in one of
+    ``threads`` threads, so that no thread waits for the network. Reports in the form in which
+    devices send them take no thread, because threads that wait for the disk would all wake up at
+    once. Such a report passes the layers of the Flask application only if it is refused. With
+    ``tls``, every connection except those from this machine begins with a TLS handshake.
     """
     quick = cast(QuickReports, app.extensions[QUICK_REPORTS])
     http = protocol(seconds, connections)

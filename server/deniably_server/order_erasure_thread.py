@@ -19,11 +19,11 @@ log = logging.getLogger("deniably")
 
 
 def erase_order_after_closings(store: Store) -> None:
-    """Starts a thread that rewrites closed surveys, so that the disk no longer shows in which order
-    their reports came.
+    """Starts a thread that rewrites closed surveys, so that the disk no longer shows in which
+    order their reports came.
 
-    The thread begins with those that an earlier process left. After a failure it tries again in a
-    minute. If the process ends, the next one goes on.
+    The thread begins with closed surveys that an earlier process did not rewrite. After a failure
+    it tries again in a minute. What it has not done when the process ends, the next process does.
     """
 
     def run() -> None:

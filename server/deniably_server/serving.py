@@ -90,8 +90,8 @@ class AddressTaken(Exception):
 def claim(host: str, port: int) -> socket.socket:
     """Opens a socket that listens on the address; all processes share it.
 
-    With ``port`` 0 the system picks a free one, which ``getsockname`` of the socket tells. Raises
-    AddressTaken where the address is in use, or is not one of this machine.
+    With ``port`` 0 the system picks a free port, which ``getsockname`` of the socket returns.
+    Raises AddressTaken where the address is in use, or is not one of this machine.
     """
     try:
         family, kind, number, _, address = socket.getaddrinfo(
@@ -120,8 +120,8 @@ def serve(
     """Serves on the listening sockets ``held`` until a signal to stop; accepted requests are
     finished and stored first.
 
-    ``config`` has the settings by their names in capitals. With ``tls``, connections speak TLS, but
-    for those of this machine itself. Raises SystemExit where processes keep crashing.
+    ``config`` has the settings by their names in capitals. With ``tls``, all connections except
+    those from this machine speak TLS. Raises SystemExit where processes keep crashing.
     """
     workers = cast(int, config["WORKERS"])
     with ExitStack() as stack:

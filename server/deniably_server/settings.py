@@ -14,8 +14,9 @@ class Setting:
     """A setting of the server: the option ``--name`` of ``deniably serve``, the environment
     variable ``DENIABLY_NAME``, and the key ``NAME`` of the configuration.
 
-    A number lies between ``least`` and ``most``; a text is one of ``choices`` unless that is empty.
-    ``alone`` is the value of an option that is given without one; None where it needs one.
+    A number lies between ``least`` and ``most``; a text is one of ``choices`` unless that is
+    empty. ``alone`` is the value if the option is given without a value; None if the option needs
+    a value.
     """
 
     name: str

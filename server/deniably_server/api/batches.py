@@ -24,8 +24,9 @@ batches = Blueprint("batches", __name__)
 
 
 class LinesAnswer(TypedDict):
-    """What became of the lines of a batch (SPEC 6): ``lines`` has runs of equal outcomes, as (first
-    line, last line, outcome). The number of each outcome is a member of its own."""
+    """The outcomes of the lines of a batch (SPEC 6). ``lines`` has runs of consecutive lines with
+    equal outcomes, as (first line, last line, outcome). The answer also has a member for each
+    outcome, with the number of its lines."""
 
     read: int
     ended: bool
@@ -37,8 +38,8 @@ _START, _END = "/api/surveys/", "/batches"
 
 
 def is_batch(method: str, path: str) -> bool:
-    """Returns whether a request holds a batch of reports, so that its body is streamed to its
-    view."""
+    """Returns whether a request sends a batch of reports. The body of such a request is streamed
+    to the view and not read before."""
     return method == "POST" and path.startswith(_START) and path.endswith(_END)
 
 
@@ -50,10 +51,12 @@ def is_batch(method: str, path: str) -> bool:
     body={NDJSON: None},
 )
 def add(name: str) -> Response:
-    """Stores many reports, sent as lines, with the token that published the survey or one for it.
+    """Stores many reports, sent as lines, with the token that published the survey or a token for
+    this survey.
 
-    Lines are read as they arrive, without a limit for the body. The answer says if lines were left
-    unread because of the rate limit for a network address.
+    Lines are read as they arrive, without a limit for the body. ``ended`` in the answer says
+    whether the last lines were left unread, for example because of the rate limit for a network
+    address.
     """
     token, survey = require("author", name), current_store().survey(name)
     require_owner_or_scope(survey, token)

@@ -48,8 +48,8 @@ _PAGE: QueryParameters = {"question": NAMED, "by": _BY, **LEVEL}
 
 
 def comparable_keys(visible: VisibleSurvey, fixed: Stratum) -> dict[str, list[str]]:
-    """Returns {key of the strata: those of its values that have results}, for the keys by which a
-    survey can be compared now.
+    """Returns {key of the strata: those of its values that have results}, for the keys with at
+    least two such values: by these keys the survey can be compared now.
 
     ``fixed`` are the strata that the view keeps fixed; their keys are left out.
     """

@@ -67,13 +67,14 @@ _SMALLER = "ask for fewer people or numbers"
 
 
 def use_queue(app: Flask, queue: ComputationQueue) -> None:
-    """Makes the cached views of ``app`` use this queue. Without one they compute in the request."""
+    """Makes the cached views of ``app`` compute in this queue. Without a queue the views compute
+    while the request waits."""
     app.extensions[_KEY] = queue
 
 
 def use_file_queue(app: Flask, queue: ComputationQueue) -> None:
-    """Makes this queue write the files of reports for ``app``. Without one they are made in the
-    request."""
+    """Makes this queue write the files of reports for ``app``. Without a queue they are written
+    while the request waits."""
     app.extensions[_FILES] = queue
 
 
@@ -82,13 +83,14 @@ def cached_view(
     others: Callable[[str], tuple[Hashable, ...]] | None = None,
     settle: Callable[[str], None] | None = None,
 ) -> Callable[[View], View]:
-    """Decorates a view of a survey that computes from its tallies or from every report: its answers
-    are computed in the queue and cached.
+    """Decorates a view of a survey that computes from its tallies or from every report: the
+    answers of the view are computed in the queue and cached.
 
-    ``reads`` says what it computes from. ``others`` returns what of other surveys the answer
-    depends on, by default the version of the one in the query; it raises as ``visible_survey``
-    does. ``settle`` writes the view's own parameters of many values in one way, or raises
-    BadParameter; the level of confidence is settled for all views.
+    ``reads`` says what the view computes from. ``others(name)`` returns what the answer depends on
+    in other surveys, by default the version of the survey that the query names; it raises as
+    ``visible_survey`` does. ``settle(name)`` normalises those parameters of the query that only
+    this view has, so that equal values share a cache entry, or raises BadParameter. The confidence
+    level is normalised for every view.
 
     If a survey's results are hidden, the view is called at once, and refuses by itself.
     """
@@ -119,9 +121,9 @@ def cached_view(
 
 
 def of_closed(name: str, reads: Reads) -> Reads:
-    """Returns what a view of the survey ``name`` reads in fact: the same, except that tallies of a
-    closed survey with ``show_if`` take every report, for the joint counts
-    (``Respondents.together``)."""
+    """Returns what a view of the survey ``name`` really reads. This is ``reads``, except that
+    "tallies" of a closed survey with ``show_if`` become "reports": the joint counts of
+    ``Respondents.together`` need every report."""
     store = current_store()
     if reads != "tallies" or store.state(name) == "open":
         return reads
@@ -141,11 +143,11 @@ def cached_experiment(
 
 
 def cached_part(key: Hashable, target: str, reads: Reads) -> bytes | None:
-    """Returns the body that the view at ``target`` answers, for a page that shows it among other
-    things; None where there is no queue.
+    """Returns the body of the answer of the view at ``target``, for another page that contains it;
+    None where there is no queue.
 
-    With the ``key`` of that view's own answers, both share one cache entry. The caller must have
-    checked that the request may see it.
+    If ``key`` is the cache key of that view, the view and the page share one cache entry. The
+    caller must have checked that the request may see the answer.
     """
     queue = cast("ComputationQueue | None", current_app.extensions.get(_KEY))
     if queue is None:
@@ -157,10 +159,10 @@ def cached_part(key: Hashable, target: str, reads: Reads) -> bytes | None:
 
 
 def made_apart(key: str, name: str, ending: str) -> bool:
-    """Makes a file of a survey's reports in the process that makes files; returns False where there
-    is no such process.
+    """Writes a file of a survey's reports in the process for files; returns False where there is
+    no such process.
 
-    Files with equal keys are the same. Raises as ``ComputationQueue.answer`` does.
+    Equal keys must mean equal files. Raises as ``ComputationQueue.answer`` does.
     """
     queue = cast("ComputationQueue | None", current_app.extensions.get(_FILES))
     if queue is None:
@@ -178,12 +180,13 @@ def computed_before(
     now: Callable[[], ResponseReturnValue],
     meanwhile: Callable[[], ResponseReturnValue],
 ) -> ResponseReturnValue:
-    """Returns a page that everybody may see and that has to come soon: from the cache, at most ten
-    minutes old.
+    """Returns a page that everybody may see, from the cache or computed now. A cached page is
+    renewed every ten minutes; while that takes long, the previous page is shown.
 
-    ``now`` computes the page, in the worker process. ``meanwhile`` makes a cheap one, which is
-    shown while the computation lasts longer than a reader waits, or where it fails. ``about`` names
-    all that the page depends on except the reports: so its age does not show when a report came.
+    ``now`` computes the page, in the worker process. ``meanwhile`` makes a cheaper page, which is
+    shown if there is no previous page while the computation takes longer than a reader waits, or
+    where it fails. ``about`` has all that the page depends on except the reports. As new reports
+    do not renew the page, its content does not show when they came.
     """
     queue = cast("ComputationQueue | None", current_app.extensions.get(_KEY))
     if queue is None:
@@ -228,8 +231,8 @@ def answerer(app: Flask) -> Answerer:
 
 
 def find_later(keys: Sequence[tuple[int, int, int]]) -> None:
-    """Has designs of means computed and stored when there is time; nobody waits for them. ``keys``
-    are (positions, own weight, other weight)."""
+    """Queues a job that computes and stores the best mechanism for a mean for each of ``keys``;
+    returns at once. A key is (number of positions, own, other) for the odds own / other."""
     queue = cast("ComputationQueue | None", current_app.extensions.get(_KEY))
     if queue is None or not keys:
         return
@@ -247,8 +250,8 @@ def _designed(app: Flask, keys: Sequence[tuple[int, int, int]]) -> Computed | Re
 
 
 def compiled(text: bytes) -> Survey:
-    """Returns the published definition of an author's text, compiled in the queue, because designs
-    of many means take minutes.
+    """Returns the published definition of an author's text. It is compiled in the queue, because
+    to compute the best mechanisms for many means takes minutes.
 
     Raises BadSurvey where the definition has mistakes, Malformed if the text is neither YAML nor
     JSON, TooMuch where it takes too long, and Busy where too many wait.

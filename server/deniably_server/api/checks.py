@@ -32,7 +32,8 @@ def checks_as_json(name: str) -> Response:
 @or_ask_for_a_token
 @cached_view("reports")
 def checks_page(name: str) -> str:
-    """Returns the checks of whole reports as a page."""
+    """Returns a page with the pairs of choices whose joint frequency chance does not explain: a
+    sign of fake reports."""
     title = current_store().survey(name).title
     return render_template("checks.html", checks=current_checks(name), title=title)
 

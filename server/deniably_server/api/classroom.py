@@ -55,8 +55,8 @@ _QUERY: QueryParameters = {
 @blueprint.get("/surveys/<name>/class")
 @Operation(PAGE, ("not-found", "too-much", "busy", *TOKEN), query=_QUERY)
 def page(name: str) -> str:
-    """Returns the page of a survey for the projector of a class: its QR code, and its result as far
-    as it is shown."""
+    """Returns the page of a survey for the projector of a class: the QR code of the form, and the
+    result of one question as soon as it may be shown."""
     store = current_store()
     survey, words, people = store.survey(name), language.chosen(store.survey(name)), _people()
     question, state = _question(survey), store.state(name)

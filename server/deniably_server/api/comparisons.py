@@ -105,8 +105,8 @@ def asked_question(
 
 @contextmanager
 def comparable(hint: Callable[[str], str] = lambda why: why) -> Generator[None]:
-    """Turns Incomparable into BadParameter within the block; ``hint`` returns the reason with what
-    may be added to it."""
+    """Turns Incomparable into BadParameter within the block. ``hint`` gets the reason and returns
+    the text of BadParameter, such as the reason with a suggestion."""
     try:
         yield
     except Incomparable as error:

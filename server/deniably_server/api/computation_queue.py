@@ -80,12 +80,12 @@ _WEIGHT = 0.2
 
 
 class Job(msgspec.Struct, frozen=True):
-    """A computation for a worker process. It is a GET of ``target``, or one of three others: to
-    compile a ``definition``; to make a ``file`` of a survey's reports, given as the survey's name
-    and the file's ending; or to find ``designs`` of means, given by their keys.
+    """A computation for a worker process. It is a GET of ``target`` unless one of three fields is
+    set: ``definition`` is a text to compile, ``file`` is the (survey, ending) of a file of reports
+    to write, and ``designs`` are keys of best mechanisms for means to compute.
 
-    ``authorization`` is the request's header and ``request`` its id. ``instead`` is what a refusal
-    suggests to ask for if the computation takes too much.
+    ``authorization`` is the request's header and ``request`` its id. ``instead`` is what the
+    client is advised to ask for if the computation takes too much time or memory.
     """
 
     target: str
@@ -216,14 +216,14 @@ Ask = Callable[[bytes], bytes]
 
 
 class ComputationQueue:
-    """Runs one job at a time by ``ask``, and one more by ``reserved``, which is for holders of
-    tokens alone.
+    """Runs one job at a time with ``ask``. A second process, ``reserved``, runs jobs for holders
+    of tokens alone.
 
-    ``seconds`` is the limit of a job's processor time, which refusals name, and also how long a
-    request waits for its job to begin. It then waits for ``stay`` more seconds, by default as long
-    as a job can last. Of requests without a token at most ``maximum`` wait, half of them for the
-    lab; half as many with a token, and a quarter as many to publish. ``observe`` is called with the
-    lane of each request and what became of it.
+    ``seconds`` is the limit of a job's processor time, and also how long a request waits for its
+    job to begin. Once the job has begun, the request waits ``stay`` more seconds, by default as
+    long as a job can last. At most ``maximum`` requests without a token wait, and at most half of
+    these places are for the lab; half as many requests with a token wait, and a quarter as many to
+    publish. ``observe`` is called with the lane and the outcome of each request.
     """
 
     def __init__(
@@ -315,10 +315,9 @@ class ComputationQueue:
         return waiting.work.answer
 
     def begin(self, key: Hashable, job: Job, reads: Reads, asker: Asker) -> None:
-        """Begins a computation for whose answer nobody waits; never raises.
+        """Puts a job into the queue and returns at once; never raises.
 
-        While a job with this key waits, the newer job takes its place. Without room the job is
-        forgotten.
+        The job replaces a waiting job with an equal key. It is dropped if the queue is full.
         """
         with self._news:
             work = self._works.get(key)
@@ -334,7 +333,8 @@ class ComputationQueue:
             return self._kept["tallies"].get(key)
 
     def lengths(self) -> dict[str, int]:
-        """Returns {lane: number of waiting requests}."""
+        """Returns {lane: number of waiting requests}. A lane is a queue for jobs of similar cost,
+        such as "results" or "lab"."""
         with self._news:
             lanes = [work.lane for work in self._works.values() for _ in work.waiting]
             return {lane: lanes.count(lane) for lane in _OF_ALL}

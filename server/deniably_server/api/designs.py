@@ -24,33 +24,36 @@ _decode = msgspec.json.Decoder(MeanMechanism).decode
 
 
 class StoredDesign(msgspec.Struct, frozen=True):
-    """A design as the table has it: its ``key`` (positions, own weight, other weight), and its
-    mechanism as JSON."""
+    """The best mechanism for a mean, as the database stores it. ``mechanism`` is JSON; ``key`` is
+    (number of positions, own, other) for the odds own / other."""
 
     key: tuple[int, int, int]
     mechanism: str
 
 
 class KnownDesigns:
-    """A cache in memory of designs, for a process that opens no database and is told them."""
+    """A cache in memory of the best mechanisms for means, for a process that does not open the
+    database. The caller adds what is in the database."""
 
     def __init__(self) -> None:
         self._known: dict[DesignKey, MeanMechanism] = {}
 
     def add(self, designs: Iterable[StoredDesign]) -> None:
-        """Adds designs to the cache; where it has more than 4,000, it forgets those first."""
+        """Adds stored mechanisms to the cache. A cache with more than 4,000 is emptied before."""
         if len(self._known) > _MOST_KEPT:
             self._known.clear()
         for each in designs:
             self._known[DesignKey(*each.key)] = _decode(each.mechanism)
 
     def find(self, key: DesignKey) -> MeanMechanism | None:
-        """Returns the mechanism of a design; None if it is not in the cache."""
+        """Returns the best mechanism for a mean with this key; None if it is not in the cache."""
         return self._known.get(key)
 
 
 def stored_designs(store: Store, keys: Iterable[tuple[int, int, int]]) -> list[StoredDesign]:
-    """Returns those designs that are stored; none at all where the database does not answer."""
+    """Returns the best mechanisms for a mean that the database has for ``keys``; an empty list
+    where it does not answer. A key is (number of positions, own, other) for the odds own /
+    other."""
     try:
         return [StoredDesign(key, text) for key in keys if (text := store.design(*key))]
     except Unavailable:
@@ -58,8 +61,9 @@ def stored_designs(store: Store, keys: Iterable[tuple[int, int, int]]) -> list[S
 
 
 def find_designs(store: Store, keys: Iterable[tuple[int, int, int]]) -> None:
-    """Computes the designs that are not stored yet, and stores each as soon as it is found. Raises
-    Unavailable where the database does not answer."""
+    """Computes the best mechanism for a mean for each of the ``keys`` that the database lacks, and
+    stores each as soon as it is computed. A key is as in ``StoredDesign``. Raises Unavailable
+    where the database does not answer."""
     for key in keys:
         if store.design(*key) is None:
             mechanism = best_for_mean(*key).mechanism

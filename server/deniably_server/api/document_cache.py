@@ -15,7 +15,7 @@ _Found = TypeVar("_Found")
 
 
 def cache_documents(app: Flask) -> None:
-    """Lets the views of ``app`` cache their documents for as long as it exists."""
+    """Makes the views of ``app`` cache their documents until ``app`` is gone."""
     app.extensions[_KEY] = {}
 
 

@@ -45,10 +45,10 @@ _SAVED = ("Content-Disposition",)
 
 @dataclass(frozen=True)
 class Ways:
-    """Links to the same exhibit in other ways, such as percentages of rows or of columns: (text,
-    address, whether it is shown so now).
+    """Links to the same exhibit with other parameters, such as percentages of columns in place of
+    rows. Each link is (text, address, whether the page shows this now).
 
-    They are at the top of the page, or with ``within`` at the top of its first card.
+    The links are at the top of the page, or at the top of its first card if ``within`` is true.
     """
 
     label: str
@@ -58,8 +58,8 @@ class Ways:
 
 @dataclass(frozen=True)
 class Lead:
-    """What a page says before its cards: a statement, what qualifies it (``rest``), and smaller
-    sentences."""
+    """The sentences at the top of a page, before its cards: a ``statement``, its qualification
+    (``rest``), and sentences in ``small`` print."""
 
     statement: str
     rest: str = ""
@@ -68,8 +68,8 @@ class Lead:
 
 @dataclass(frozen=True, kw_only=True)
 class Shown:
-    """What a request asks for: the exhibits of one document, and the rest of the page that shows
-    them."""
+    """What a page of results shows: the exhibits of one document (words, pictures and numbers),
+    its headings and its links."""
 
     exhibits: Sequence[Exhibit]
     heading: str
@@ -95,7 +95,7 @@ class Shown:
 
     @property
     def leading(self) -> Lead:
-        """The statement that the page makes before its cards, from ``lead`` or else from its one
+        """The sentences at the top of the page: ``lead``, or else the finding of the page's one
         exhibit."""
         if self.lead is not None:
             return self.lead
@@ -106,7 +106,8 @@ class Shown:
 
 @dataclass(frozen=True, kw_only=True)
 class Kind(Generic[_Document]):
-    """One kind of exhibit, such as cross-tables; ``name`` is the last part of its addresses."""
+    """How the server shows one sort of results, such as cross-tables, as JSON, CSV, SVG and pages.
+    ``name`` is the last part of the addresses."""
 
     name: str
     about: Mapping[str, str]
@@ -147,11 +148,12 @@ class Kind(Generic[_Document]):
 def descriptions(
     called: str, json: str, *, records: str = "", chosen: str = "", figure: str = ""
 ) -> dict[str, str]:
-    """Returns {format: what the view answers} for the views of a kind; ``called`` names it, such as
-    "The waves".
+    """Returns {format: description of the view} for the views of a ``Kind``. ``called`` is a name
+    for what they show, such as "The waves".
 
-    ``records`` says what the rows of its CSV are, ``chosen`` what its page is without parameters,
-    and ``figure`` names what a figure is of, where that is less than the whole.
+    ``json`` is the description of the JSON. ``records`` says what the rows of the CSV are, and
+    ``chosen`` what the page shows without parameters. ``figure`` names what the SVG shows, where
+    that is less than the whole.
     """
     figure = figure or called
     return {
@@ -164,14 +166,14 @@ def descriptions(
 
 
 def who_answered(n: int, strata: Stratum) -> str:
-    """Returns how many people answered, and of which subgroup if it is one, such as "50 people of
-    site north"."""
+    """Returns the number of people who answered, with the subgroup if there is one, such as "50
+    people of site north"."""
     return f"{people(n)} of {stratum_text(strata)}" if strata else people(n)
 
 
 def blueprint_of(kind: Kind[Any], name: str) -> Blueprint:
-    """Returns a blueprint called ``name`` with all views of a kind: JSON, CSV, SVG, its page and
-    the page of its figure."""
+    """Returns a blueprint called ``name`` with all views of a ``Kind``: JSON, CSV, SVG, the page,
+    and the page of the figure for papers."""
     blueprint = Blueprint(name, __name__)
     _add_files(blueprint, kind)
     _add_pages(blueprint, kind)

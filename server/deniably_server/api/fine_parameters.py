@@ -67,11 +67,11 @@ def confidence() -> float:
 
 
 def settle_level() -> None:
-    """Writes the request's confidence level in one way, so that equal levels share one cached
-    answer; removes it where it is the usual one.
+    """Normalises the request's confidence level, so that equal levels share one cached answer;
+    removes the parameter where the level is the default.
 
-    Raises BadParameter for a text that is no level, and, without a token, for a level that needs
-    one.
+    Raises BadParameter for a text that is no level, and for a level that needs a token where the
+    request has none.
     """
     if "confidence" not in request.args:
         return
@@ -85,11 +85,11 @@ def settle_level() -> None:
 
 
 def settle_number(name: str, low: float, high: float) -> None:
-    """Writes the parameter ``name`` in one way: the number from ``low`` to ``high`` that a figure
-    is compared with.
+    """Normalises the request's parameter ``name``, a number from ``low`` to ``high`` with which a
+    figure is compared, so that equal numbers share one cached answer.
 
-    Raises BadParameter for a text that is no such number, and, without a token, for a number that
-    needs one.
+    Raises BadParameter for a text that is no such number, and for a number that needs a token
+    where the request has none.
     """
     number = _number(request.args[name])
     if not low <= number <= high:

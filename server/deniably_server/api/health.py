@@ -20,7 +20,7 @@ def alive() -> Response:
 @health.get("/readyz")
 @Operation({200: {TEXT: None}})
 def ready() -> Response:
-    """Answers 200 while the database also answers and stores, else 503. Send respondents elsewhere
-    until then."""
+    """Answers 200 while the database answers and can store reports, else 503. While it is 503,
+    send respondents to another server."""
     current_store().check()
     return Response("ready\n", mimetype="text/plain")

@@ -35,11 +35,11 @@ _NOTHING = Html()
 
 @dataclass(frozen=True)
 class GuessingRates:
-    """How many of 100 guesses at a respondent's answers are right at most: at the ``one`` answer
-    that gives away most, and at ``all`` answers together.
+    """The highest rates of right guesses at a respondent's answers, of 100 guesses. ``one`` is for
+    the one answer that is easiest to guess, ``all`` for all answers together.
 
-    ``waves`` says whether ``all`` covers all waves of a panel, and ``often`` whether it is so high
-    that the form makes its weaker promise.
+    ``waves`` says whether ``all`` covers all waves of a panel. ``often`` is true if ``all`` is so
+    high that the form makes its weaker promise.
     """
 
     one: int | Decimal
@@ -50,11 +50,12 @@ class GuessingRates:
 
 @dataclass(frozen=True)
 class Tile:
-    """A survey in the list. Fields other than ``card`` stay empty where only the list was read, and
-    not the definition or the tallies.
+    """A survey in the list of surveys. If neither its definition nor its tallies were read, all
+    fields except ``card`` have their defaults.
 
-    ``its`` has the attributes ``lang`` and ``dir`` for the survey's texts. ``results`` is the text
-    of the link to its results. ``by_link`` says that only the link of a stratum leads to its form.
+    ``its`` has the HTML attributes ``lang`` and ``dir`` for the survey's texts. ``results`` is the
+    text of the link to its results. ``by_link`` is true if the form opens only by the link of a
+    stratum.
     """
 
     card: ListedSurvey
@@ -72,8 +73,8 @@ class Tile:
 def home() -> ResponseReturnValue:
     """Returns the surveys of this server, 50 on each page.
 
-    Rates and findings are computed beside the requests, and are up to ten minutes old. The list
-    itself does not wait for them.
+    Guessing rates and findings are computed in another process and renewed every ten minutes. The
+    list itself does not wait for them.
     """
     page = paging.wanted()
     listed, size = current_store().listed_surveys(page.start, paging.SIZE)

@@ -95,9 +95,9 @@ _rows = msgspec.json.Decoder(_RowsAlone).decode
 class RequestedExperiment:
     """An experiment with all inputs of a request.
 
-    With a ``survey`` it runs on one of its ``cases``, the questions to which it applies: on case
-    ``number``, counted from 1. Without a survey, ``cases`` has at most one, from which it takes
-    values.
+    With a ``survey``, ``cases`` are the questions to which the experiment applies, and it runs on
+    the case with this ``number``, counted from 1. Without a survey, ``cases`` has at most one
+    case, whose values replace inputs of the experiment.
     """
 
     entry: Entry
@@ -108,8 +108,8 @@ class RequestedExperiment:
 
     @property
     def case(self) -> Case | None:
-        """The question of the survey that the experiment runs on, or what an experiment by itself
-        takes values from; None without either."""
+        """The case that the experiment runs on: a question of the survey, or without a survey a
+        case whose values replace inputs. None where there is no case."""
         return self.cases[self.number - 1] if self.cases else None
 
     @property
@@ -223,11 +223,11 @@ def survey_as_svg(name: str) -> Response:
 
 
 def funnel_address(survey: Survey, questions: Iterable[tuple[str, int]]) -> str | None:
-    """Returns the address of the page that shows how uncertain a question is with its own number of
-    people, a quarter of them and four times as many.
+    """Returns the address of the page that shows how uncertain the estimate of a question is: with
+    its own number of people, a quarter of them and four times as many.
 
-    It is of the first of ``questions``, pairs of (label, people), for which this can be shown; None
-    if there is none.
+    ``questions`` are pairs of (label, people). The page is about the first of them for which this
+    can be shown; None if there is none.
     """
     labels = [case.about for case in entries()[_FUNNEL].cases(survey)]
     for label, people in questions:
@@ -241,8 +241,9 @@ def funnel_address(survey: Survey, questions: Iterable[tuple[str, int]]) -> str 
 def rows_of(
     survey: Survey, name: str, number: int, inputs: Mapping[str, str]
 ) -> Sequence[DrawnRow]:
-    """Returns the rows of the experiment ``name`` on a survey's case, whose ``number`` counts from
-    1, with these inputs. They are the rows that ``survey_as_json`` answers."""
+    """Returns the rows of the experiment ``name`` on a question of a survey, with these
+    ``inputs``. ``number`` counts, from 1, the questions to which the experiment applies.
+    ``survey_as_json`` answers the same rows."""
     query = {"experiment": name, "case": number, **inputs}
     target = f"/api/surveys/{survey.name}/lab?{urlencode(query)}"
     body = cached_part(("lab.rows", survey.digest, target), target, "nothing")

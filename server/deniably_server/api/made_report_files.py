@@ -36,9 +36,9 @@ WRITERS: dict[str, Callable[[Layout, Iterable[Rows]], Iterator[bytes]]] = {
 
 
 def keep_report_files(app: Flask, folder: Path | None) -> None:
-    """Makes ``app`` keep report files in ``folder``, which other processes may use, too. Without
-    one it uses a temporary folder, made when it is needed and deleted when the application is
-    gone."""
+    """Makes ``app`` keep report files in ``folder``, which other processes may use, too. If
+    ``folder`` is None, ``app`` makes a temporary folder when it needs one; the folder is deleted
+    when ``app`` is gone."""
     if folder is not None:
         app.extensions[_KEY] = KeptFiles(folder)
 

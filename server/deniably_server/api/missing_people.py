@@ -14,11 +14,12 @@ from deniably_server.guard.app_state import current_store
 
 
 def missing_people(name: str) -> str:
-    """Returns a sentence where somebody who answered all surveys of the author may have been
-    refused; empty where all of them fit the limit.
+    """Returns a sentence for the results page of the survey ``name`` if a device that answered all
+    surveys of its author would have passed its limit for one author, and so may have refused this
+    one; else an empty string.
 
-    The surveys that count were published up to 364 days before this one, or while it was open.
-    Their epsilons are those of the register, rounded up.
+    It adds up the epsilons of the register, rounded up, of the author's surveys that were
+    published up to 364 days before this one, or while this one was open.
     """
     store = current_store()
     entries = store.published_by(store.author(name))

@@ -100,8 +100,9 @@ def form(name: str) -> ResponseReturnValue:
 
 
 def trial_form(survey: Survey, template: str, **more: object) -> str:
-    """Returns the form of a survey that is only tried out, in a ``template`` that extends the
-    form's and gets ``more``. In a survey with strata it is the form of the first stratum."""
+    """Returns the form of a survey that an author tries out. ``template`` extends the template of
+    the form and gets the values in ``more``. In a survey with strata the form is that of the first
+    stratum."""
     words, stratum = language.chosen(survey), survey.every_stratum[0] if survey.strata else {}
     key = _Form(survey.digest, words.language, tuple(sorted(stratum.items())), survey)
     return render_template(template, **_shown(key), **more)

@@ -49,11 +49,12 @@ def figure_page(
     back: tuple[str, str],
     csv: str,
 ) -> str:
-    """Returns the page of a figure of ``surveys`` with both widths, as files to save, and in words.
+    """Returns a page with a figure of ``surveys`` in both widths, 85 and 180 mm, as files to save,
+    and with its description in words.
 
-    ``address`` is the file's address with all of its query except the width; ``csv`` that of its
-    numbers. ``about`` says what the figure shows. ``back`` is the
-    address and the name of the page that it belongs to.
+    ``address`` is the address of the SVG file with its whole query except the width. ``csv`` is
+    the address of the figure's numbers. ``about`` says what the figure shows. ``back`` is the
+    (address, name) of the page that the figure is taken from.
     """
     store = current_store()
     private = any(store.survey(survey).results.to == "analysts" for survey in surveys)

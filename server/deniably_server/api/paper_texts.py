@@ -51,8 +51,9 @@ def paper_text(name: str, file: str) -> Response:
 def publication_of(results: SurveyResult) -> Publication:
     """Returns the results of a survey of this server, ready to be written up.
 
-    They have an address only if the operator named this server once (``hosts``): anybody can send
-    any name as Host, and it must not get into a citation.
+    The publication's ``url`` is empty unless the operator's setting ``hosts`` has exactly one
+    name. The Host header is not used, because anybody can send any name in it, which must not get
+    into a citation.
     """
     store, survey = current_store(), results.survey
     author = store.author(survey)

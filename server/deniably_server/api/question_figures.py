@@ -58,7 +58,8 @@ def as_svg(name: str, question: str) -> Response:
 @_of_a_question
 @cached_view("tallies")
 def page(name: str, question: str) -> str:
-    """Returns a page with the figure in both widths, as files to save, and in words."""
+    """Returns a page with the figure of a question in both widths, 85 and 180 mm, as files to
+    save, and with its description in words."""
     exhibit = _exhibit(name, question)
     query = query_of_view(current_store().survey(name), "confidence")
     return figure_page(

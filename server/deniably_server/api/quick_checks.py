@@ -72,8 +72,9 @@ ask the questions; or "definition"."""
 
 
 class CheckJob(msgspec.Struct, frozen=True):
-    """A draft as it was sent, the number of respondents ``n`` that margins are for, what is
-    ``wanted``, and designs that the process may not know."""
+    """A draft to check: its ``text`` as the author sent it, the number of respondents ``n`` for
+    which margins are computed, what is ``wanted``, and stored ``designs`` (best mechanisms for
+    means) for the process to use."""
 
     text: bytes
     n: int = MARGIN_AT
@@ -82,9 +83,10 @@ class CheckJob(msgspec.Struct, frozen=True):
 
 
 class Checked(msgspec.Struct, frozen=True):
-    """The answer to a ``CheckJob``. ``view`` is what the check shows, as JSON, or the canonical
-    definition. ``missing`` has the keys of the designs that another mechanism stood in for.
-    ``problems`` are why there is no definition, each a path and a sentence."""
+    """The answer to a ``CheckJob``. ``view`` is the result of the check as JSON, or the canonical
+    definition if that was wanted. ``missing`` has the keys of those best mechanisms for means that
+    were not known, so that simpler ones took their place. ``problems`` has a (path, sentence) for
+    each mistake if there is no definition."""
 
     view: bytes
     missing: list[tuple[int, int, int]]
@@ -95,8 +97,9 @@ def checker() -> Answerer:
     """Returns the function that answers encoded ``CheckJob`` messages, for a process that does
     nothing else.
 
-    It has checked one draft already: workers that are forked later have all modules, and the caches
-    that every draft fills. It opens no database: it is told the designs that are stored.
+    One draft is checked before the function is returned, so that workers that are forked later
+    have all modules loaded and the common caches filled. The function opens no database: each job
+    brings the stored best mechanisms for means that it needs.
     """
     known = KnownDesigns()
     with standing_in(lambda _: None):
@@ -136,9 +139,11 @@ Stored = Callable[[Sequence[tuple[int, int, int]]], list[StoredDesign]]
 
 
 class CheckTurns:
-    """Hands checks to the checking process one at a time, and lets each account have one at a time.
+    """Sends drafts to the process that checks them, one at a time, and lets each account have one
+    check at a time.
 
-    ``ask`` asks the process. At most ``most`` checks wait or run at once.
+    ``ask`` sends a message to the process and returns the answer. At most ``most`` checks wait or
+    run at once.
     """
 
     def __init__(self, ask: Callable[[bytes], bytes], most: int) -> None:
@@ -147,8 +152,8 @@ class CheckTurns:
         self._process = Lock()
 
     def check(self, asker: str, job: CheckJob, stored: Stored) -> Checked:
-        """Returns what a check shows, with the designs that ``stored`` finds; its ``missing`` are
-        those that are not stored.
+        """Returns the result of a check, computed with the best mechanisms for means that
+        ``stored`` returns. ``missing`` in the result has the keys of those that are not stored.
 
         Raises TooMany while another check of this ``asker`` waits or runs, Busy while too many of
         others do, TooSlow where the check takes too much, and Uncomputed where the process fails.
@@ -200,7 +205,8 @@ class CheckTurns:
 
 
 def use_checks(app: Flask, turns: CheckTurns) -> None:
-    """Lets ``app`` check drafts in this process. Without one it checks them in the request."""
+    """Makes ``app`` check drafts in the separate process of ``turns``. Without this, ``app``
+    checks them while the request waits."""
     app.extensions[_KEY] = turns
 
 
@@ -215,10 +221,11 @@ def use_checks(app: Flask, turns: CheckTurns) -> None:
 def check() -> Response:
     """Checks a draft of a survey: what it would spend, show and tell people. Nothing is stored.
 
-    The body is a definition as authors write it, at most 256 kB. A draft with mistakes is answered
-    with 200 too, and with its problems. Margins are those of n respondents. While about is true,
-    the figures of means are about right; ask again in a second for the exact ones. Each token has
-    one check at a time, and 240 a minute. It is the object that deniably check --json prints.
+    The body is a definition as authors write it, at most 256 kB. A draft with mistakes is also
+    answered with 200, and its problems are listed. Margins are those of n respondents. While about
+    is true, the figures of means are approximate; ask again in a second for the exact ones. Each
+    token has one check at a time, and 240 a minute. The answer is the object that deniably check
+    --json prints.
     """
     token = require("author")
     current_limits().count_check(token.id)
@@ -232,8 +239,9 @@ def check() -> Response:
 
 
 def checked_view(asker: str, text: bytes, n: int, *, compares: bool = True) -> bytes:
-    """Returns what a check of an author's draft shows, as JSON, with the margins of ``n``
-    respondents. Other ways to ask the questions are left out unless it ``compares``.
+    """Returns the result of a check of an author's draft, as JSON, with the margins of ``n``
+    respondents. If ``compares`` is false, the other ways to ask each question are left out, which
+    saves half of the time.
 
     Raises TooMany while another check of this ``asker`` waits or runs, Busy while too many of
     others do, TooSlow where the check takes too much, and Uncomputed where the process fails.

@@ -55,9 +55,9 @@ def register() -> Response:
 
 
 class HeadAnswer(TypedDict):
-    """The signed head of the register, which stands for all of it: the number of its entries, the
-    hash and day of the last, the roots of its log and of its map of names, the server's key and
-    signature."""
+    """The signed head of the register, which commits to every entry: the number of entries, the
+    hash and day of the last entry, the root hashes of the log and of the map of names, the
+    server's key, and its signature."""
 
     count: int
     head: str
@@ -70,7 +70,7 @@ class HeadAnswer(TypedDict):
 
 class ListingAnswer(TypedDict):
     """A survey's register entry, the signed head of the register, and the hashes that prove that
-    the one belongs to the other (SPEC 10)."""
+    the head commits to this entry (SPEC 10)."""
 
     entry: dict[str, Any]
     head: HeadAnswer
@@ -91,8 +91,8 @@ class HashesAnswer(TypedDict):
 def listing(name: str) -> Response:
     """Returns a survey's listing in the register, for devices (SPEC 10).
 
-    It has the survey's entry, the signed head of the whole register, and the hashes that prove that
-    the one belongs to the other. It is the same for every device.
+    The listing has the survey's entry, the signed head of the whole register, and the hashes that
+    prove that the head commits to this entry. Every device gets the same listing.
     """
     return Response(current_store().listing(name).text, mimetype=JSON)
 
@@ -100,9 +100,10 @@ def listing(name: str) -> Response:
 @blueprint.get("/register/hashes/<volume>")
 @Operation({200: {JSON: HashesAnswer}}, ("not-found",))
 def hashes(volume: str) -> Response:
-    """Returns hashes of entries of the register, from number 1024 * volume + 1 on (SPEC 10).
+    """Returns the hashes of up to 1024 entries of the register, from number 1024 * volume + 1 on
+    (SPEC 10).
 
-    They are for devices that saw the register last when one of these entries was the last.
+    A device needs them if one of these entries was the last when it saw the register before.
     """
     number = _number(volume)
     entry_hashes = [] if number is None else current_store().register_hashes(number)

@@ -65,8 +65,8 @@ class ReportFastPath:
 
 
 def mark_refused(environ: WSGIEnvironment, error: Exception) -> None:
-    """Marks the environment of a report that was counted and checked already, so that the fast path
-    only refuses it with ``error``."""
+    """Marks the request ``environ``, whose report was counted and checked before, so that the fast
+    path answers it with the refusal ``error`` and does nothing else."""
     environ[_REFUSAL] = error
 
 

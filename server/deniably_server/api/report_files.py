@@ -44,7 +44,8 @@ _PROBLEMS = (*RESULTS, "range-not-satisfiable")
 def reports_as_csv(name: str) -> Response:
     """Returns the randomised reports of a closed survey, with a column for each choice.
 
-    Do not tabulate the columns as if they were answers: estimates need p and q.
+    Do not tabulate the columns as if they were answers: estimates need the probabilities p and q
+    with which the choices were randomised.
     """
     return _file(name, "csv", CSV)
 
@@ -60,8 +61,8 @@ def reports_as_lines(name: str) -> Response:
 @blueprint.get("/api/surveys/<name>/reports.parquet")
 @Operation({200: {PARQUET: None}, 206: {PARQUET: None}, 304: {}}, _PROBLEMS, headers=HEADERS)
 def reports_as_parquet(name: str) -> Response:
-    """Returns the randomised reports of a closed survey as Parquet, with labels. It needs
-    pyarrow."""
+    """Returns the randomised reports of a closed survey as Parquet, with labels. The server needs
+    pyarrow for this."""
     given_out_survey(name)  # a refusal of its own comes first
     try:
         library("pyarrow.parquet")

@@ -80,8 +80,8 @@ class Outcomes:
 
     @property
     def document(self) -> dict[str, object]:
-        """The answer to the request: the counts, and runs of lines with equal outcomes, as (first
-        line, last line, outcome)."""
+        """The body of the answer: the numbers of lines by outcome, the refusals, and runs of
+        consecutive lines with equal outcomes, as (first line, last line, outcome)."""
         runs: list[tuple[int, int, str]] = []
         first = 1
         for code, run in groupby(self.codes):
@@ -98,8 +98,8 @@ class Outcomes:
 
 
 def take_lines(store: Store, survey: Survey, body: Body) -> Outcomes:
-    """Stores the reports in a body of lines; returns what became of each line. The reports are then
-    on disk.
+    """Stores the reports in a body of lines; returns the outcome of each line. When this returns,
+    the reports are on disk.
 
     Raises NotStored where a transaction failed. Reports that were committed before stay, and count
     once if they are sent again.
@@ -241,11 +241,12 @@ class _Reader:
 
 
 def line_pattern(digest: str, names: list[str], *, some: bool = False) -> str:
-    """Returns a regular expression for a line with a report in canonical form, to a survey with
+    """Returns a regular expression for one line: a report in canonical form to the survey with
     this ``digest``.
 
-    Its groups are the report's id and its values, by ``names``, which are in alphabetical order.
-    With ``some`` a report need not have all values, and the group of a missing one is None.
+    The groups are the report's id and its values, in the order of ``names``, which must be
+    alphabetical. If ``some`` is true, a report may lack values, and the group of a missing value
+    is None.
     """
     fields = [f'"{name}":[]' for name in names]
     fixed = f'{{"id":"{digest[:32]}","survey":"{digest}","values":{{{",".join(fields)}}}}}'

@@ -66,8 +66,8 @@ class BegunReport(NamedTuple):
         """Returns the answer's status and body; waits until the report is on disk.
 
         The status is 201 for a new report and 200 for one that was stored before. Raises Conflict
-        where another report has its id, Closed and NotFound for the survey, and NotStored where the
-        transaction failed.
+        where another report has the same id, Closed where the survey is closed, NotFound where
+        there is no such survey, and NotStored where the transaction failed.
         """
         match self.write.outcome():
             case Outcome.STORED:
@@ -91,12 +91,13 @@ def begin_report(
     ticket: str,
     notify: Callable[[], object] | None = None,
 ) -> BegunReport:
-    """Checks the report in ``body``, and begins to store it. ``notify`` is called once it is on
-    disk, or could not be stored.
+    """Checks the report in ``body``, and begins to store it. ``notify`` is called once the report
+    is on disk, or could not be stored.
 
     ``ticket`` is needed for a survey by invitation, and is not stored. Raises BadReport where the
-    report is malformed, WrongDigest where it is to another definition, Uninvited without a valid
-    ticket, NotFound where there is no such survey, and Unavailable while the server stops.
+    report is malformed, WrongDigest where it is to another definition of the survey, Uninvited
+    without a valid ticket, NotFound where there is no such survey, and Unavailable while the
+    server stops.
     """
     survey = store.survey(name)
     report = read_report(body)

@@ -40,9 +40,10 @@ class StatusResult(TypedDict):
     """The status of a survey, in numbers, and in words as ``sentences``.
 
     While the survey is open, ``reports`` is rounded down to a multiple of ``step`` and renewed at
-    most once in ``seconds``. Once it is closed, both are None and ``reports`` is exact, or None if
-    there are fewer than ``minimum``. ``subgroups`` has those subgroups of a closed survey that have
-    results; it is None while the survey is open, and without strata.
+    most once in ``seconds``. Once the survey is closed, ``step`` and ``seconds`` are None, and
+    ``reports`` is exact, or None if there are fewer than ``minimum``. ``subgroups`` has the
+    subgroups of a closed survey that have results; it is None without strata, and wherever
+    ``reports`` is rounded or None.
     """
 
     survey: str

@@ -32,11 +32,12 @@ _MOST_NAMED = 8
 
 @dataclass(frozen=True)
 class Respondents:
-    """The respondents whose reports a view may use, after disclosure control: all of a survey, or a
-    subgroup.
+    """The respondents whose reports a view may use, after disclosure control: all of a survey, or
+    a subgroup.
 
-    ``strata`` are the values that define the subgroup, empty for all respondents. ``numbers`` are
-    the numbers of its strata, None for all respondents.
+    ``strata`` has the values that define the subgroup, and is empty for all respondents.
+    ``numbers`` has the numbers of the strata in the subgroup, which are indices of
+    ``Survey.every_stratum``, and is None for all respondents.
     """
 
     visible: VisibleSurvey
@@ -110,8 +111,9 @@ def everybody(visible: VisibleSurvey) -> Respondents:
 
 
 def respondents_beside(sample: Respondents, other: str) -> Respondents:
-    """Returns the same subgroup in another survey. Raises as ``respondents`` does, and BadParameter
-    where that survey lacks a key of the strata."""
+    """Returns the respondents of the survey ``other`` in the subgroup that the query asks for, to
+    compare with ``sample``. Raises as ``respondents`` does, and BadParameter where ``other`` lacks
+    a key of the strata of ``sample``."""
     visible = visible_survey(other)
     if missing := [key for key in sample.strata if key not in (visible.survey.strata or {})]:
         raise BadParameter(f"the survey {other} has no strata “{missing[0]}” to compare with")
@@ -121,9 +123,9 @@ def respondents_beside(sample: Respondents, other: str) -> Respondents:
 def subgroups_by(name: str, by: str) -> dict[str, Respondents]:
     """Returns {value: subgroup} for those values of the key ``by`` whose subgroups have results.
 
-    Values of other keys in the query are fixed in all of them. Raises as ``visible_survey`` does,
-    BadParameter where ``by`` is no key of the strata or has a value in the query, and Hidden where
-    the survey is open or fewer than two subgroups have results.
+    Every subgroup also has the values that the query gives for other keys. Raises as
+    ``visible_survey`` does, BadParameter where ``by`` is no key of the strata or has a value in
+    the query, and Hidden where the survey is open or fewer than two subgroups have results.
     """
     visible = visible_survey(name)
     keys = visible.survey.strata or {}
@@ -151,8 +153,8 @@ def subgroups_by(name: str, by: str) -> dict[str, Respondents]:
 
 
 def wanted_subgroup(survey: Survey) -> dict[str, str]:
-    """Returns {key of the strata: value} as the query has it; empty for all respondents. Raises
-    BadParameter for a value that the key does not have."""
+    """Returns the subgroup that the query asks for, as {key of the strata: value}; empty for all
+    respondents. Raises BadParameter for a value that the key does not have."""
     subgroup: dict[str, str] = {}
     for key, values in sorted((survey.strata or {}).items()):
         if key in request.args:
@@ -173,10 +175,12 @@ def shown_parts(visible: VisibleSurvey) -> list[dict[str, str]] | None:
 
 
 def check_asked_together(sample: Respondents, chosen: Sequence[int]) -> None:
-    """Raises Hidden where too few people were asked all of some questions.
+    """Raises Hidden where too few people were asked all of the questions with the indices
+    ``chosen``.
 
-    In a survey that asks each person only some questions, a subgroup with enough reports to each
-    may have few to both. What could be worked out from such counts is hidden by the same rule.
+    In a survey that asks each person only some questions, a subgroup may have enough reports to
+    each question and still few people who were asked two of them. A subgroup is hidden as well if
+    its results would let readers compute the counts of one with too few.
     """
     survey = sample.survey
     if survey.asked == 1 or survey.complete:  # nobody was asked two, or everybody all
@@ -208,7 +212,8 @@ def same_in_form(survey: Survey) -> dict[str, str]:
 
 
 class SubgroupLink(NamedTuple):
-    """A link to a subgroup's results: its text, its address, and whether they are shown now."""
+    """A link to a subgroup's results: its text, its address, and whether the current page shows
+    this subgroup (``now``)."""
 
     text: str
     address: str
@@ -217,11 +222,11 @@ class SubgroupLink(NamedTuple):
 
 @dataclass(frozen=True)
 class SubgroupLinks:
-    """The links of a page to itself for everybody and for the subgroups that have results.
+    """The links from a page to the same page for everybody and for each subgroup that has results.
 
-    ``lines`` has the links by the keys that define their subgroups: (names of the keys, links).
-    ``hidden`` says which subgroups have no results, in words, and is empty if all have. While the
-    survey is open there are no lines.
+    ``lines`` has a pair for each set of keys that define subgroups, such as site and shift: (names
+    of the keys, links). ``hidden`` names the subgroups without results, in words, and is empty if
+    all have results. While the survey is open ``lines`` is empty.
     """
 
     everybody: SubgroupLink
@@ -232,8 +237,8 @@ class SubgroupLinks:
 
 
 def subgroup_links(sample: Respondents, *names: str) -> SubgroupLinks | None:
-    """Returns the links of the current page to each subgroup, which keep the parameters ``names``;
-    None for a survey without strata."""
+    """Returns the links from the current page to the same page for each subgroup; None for a
+    survey without strata. The links keep the parameters ``names`` of the request."""
     survey = sample.survey
     if not survey.strata:
         return None

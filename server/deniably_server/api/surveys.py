@@ -39,8 +39,8 @@ class SurveyAnswer(TypedDict):
 
 
 class ChangedAnswer(SurveyAnswer):
-    """A changed survey. ``reports`` is its final number of reports if it is closed; null if they
-    are too few for results."""
+    """A survey after a change. If the survey is now closed, ``reports`` is its final number of
+    reports, or null if there are too few for results."""
 
     reports: NotRequired[int | None]
 
@@ -61,7 +61,8 @@ _CHANGE = msgspec.json.Decoder(SurveyChange)
     {200: {JSON: dict[str, Any]}, 304: {}}, ("not-found",), headers=("ETag", "Deniably-State")
 )
 def definition(name: str) -> Response:
-    """Returns the canonical definition. It never changes, but the state beside it does."""
+    """Returns the canonical definition. The definition never changes, but the header
+    Deniably-State, which says whether the survey is open, does."""
     store = current_store()
     survey = store.survey(name)
     response = Response(survey.canonical, mimetype=JSON)

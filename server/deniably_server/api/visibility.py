@@ -25,8 +25,8 @@ only."""
 class VisibleSurvey:
     """A survey whose results the caller may see now.
 
-    ``invited`` is the number of invitations issued; None without invitations. Where ``version`` is
-    equal, results are equal for equal queries.
+    ``invited`` is the number of invitations issued; None without invitations. While ``version``
+    stays equal, equal queries have equal results.
     """
 
     survey: Survey
@@ -87,10 +87,10 @@ def _require_reader(store: Store, survey: Survey) -> None:
 
 
 def withheld(survey: Survey) -> str:
-    """Returns what the results wait for, in a few words that go on after "results"; empty if
-    everybody may see them now.
+    """Returns why the results of a survey are not shown to everybody yet, in a few words that
+    follow "results", such as "for analysts"; empty if everybody may see them now.
 
-    It is for lists, which everybody sees alike, whatever token they have.
+    The text is for lists of surveys, which are the same with every token and without one.
     """
     if survey.results.to == "analysts":
         return "for analysts"

@@ -105,7 +105,7 @@ def audit(
     proved    exit 0  every branch walked, every class of inputs replayed
     replayed  exit 0  each answer often enough, byte for byte as specified
     in part   exit 3  no fault, but not all was reached or JavaScript not run
-    counted   exit 4  reports were only compared with a law
+    counted   exit 4  reports were only counted and tested against the probabilities
     failed    exit 1  a fault; --again runs its witness once more
 
     Only exit 0 is a pass. The chance of a false alarm is at most one in a million for each
@@ -119,10 +119,11 @@ def audit(
 
     With --code it audits a randomiser of your own. Write it as randomise(answer, coins), with
     coins.below(n) for an integer below n. Then every branch is walked, and the epsilon is exact.
-    For a function without coins, reports are counted. It takes about 80/delta trials to see a
-    failure of probability delta; the smallest that these trials can show is printed. A function
-    that keeps a state fails. A function that also takes answers which you did not list passes only
-    in part. Without --epsilon or --odds, exit 0 only says that the printed epsilon is exact.
+    For a function without coins, the audit only counts how often it returns each report. It takes
+    about 80/delta trials to see a failure of probability delta; the command prints the smallest
+    delta that your trials can show. A function that keeps a state fails. A function that also takes
+    answers which you did not list passes only in part. Without --epsilon or --odds, exit 0 only
+    says that the printed epsilon is exact.
     """  # fmt: skip
     if again is not None:
         if file is not None or code is not None:

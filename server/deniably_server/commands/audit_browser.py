@@ -82,8 +82,9 @@ def judge_browser(
     """Returns the verdict on the form of a survey in a browser, as ``people`` made-up people fill
     it in.
 
-    ``change`` alters the files that are served, and ``browser`` is used in place of one of its own;
-    tests give both. Raises ClickException where there is no browser.
+    Tests use the other two arguments: ``change`` alters the files that are served, and ``browser``
+    is a running browser; without it, Chromium is started. Raises ClickException where there is no
+    browser.
     """
     missing = list(_not_driven(survey))
     if any(reason.startswith("not driven") for reason in missing):

@@ -21,11 +21,13 @@ _TRIES = 3  # what one types does not show
 
 
 def author_key(path: Path | None) -> Key:
-    """Returns the key at ``path``, by default in DENIABLY_HOME or the configuration folder.
+    """Returns the author's key in the file at ``path``, by default in DENIABLY_HOME or the
+    configuration folder.
 
-    A copy is opened with its six words. A missing key is created, with a message, only at the
-    default path: with a misspelt path it would publish surveys under a key that devices do not
-    know. Raises ClickException where there is no key, or none that can be used.
+    If the file is a copy of the key, the copy's six words are read or asked for to open it. A
+    missing key is created, with a message, only at the default path: with a misspelt path it would
+    publish surveys under a key that devices do not know. Raises ClickException where there is no
+    key, or none that can be used.
     """
     if path is not None:
         return _read(path)
@@ -36,13 +38,13 @@ def author_key(path: Path | None) -> Key:
 
 
 def default_path() -> Path:
-    """Returns the path of the author's key if the author names no other."""
+    """Returns the path of the author's key where the author does not give a path."""
     return home() / "author.key"
 
 
 def key_or_copy(path: Path) -> Key | KeyCopy:
-    """Returns the key in a file, or a copy of one, which stays unopened. Raises ClickException
-    where there is neither, or others may read the key."""
+    """Returns the key in a file; or the ``KeyCopy``, still encrypted, if the file is a copy of a
+    key. Raises ClickException where the file is neither, or where others may read the key."""
     try:
         with open_file(path) as file:
             text = file.read(_LARGEST)

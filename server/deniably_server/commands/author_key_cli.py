@@ -18,8 +18,8 @@ _TAKEN = "there is a file at {} already; it was left alone"
 def author_key() -> None:
     """Show the key that signs your surveys, and make and open copies of it.
 
-    Devices know you by this key. Its number stands on receipts; print it on your letters. A copy is
-    a file that opens with six words, here, in the studio, and in OpenSSL.
+    Devices know you by this key. Receipts show its number; print this number on your letters. A
+    copy is a file that opens with six words, here, in the studio, and in OpenSSL.
     """
 
 
@@ -80,7 +80,8 @@ def copy(file: Path, group: str, path: Path | None) -> None:
 def open_copy(file: Path, to: Path | None) -> None:
     """Open the copy in FILE, and keep its key on this machine.
 
-    You are asked for its six words. The key needs none: it is a file for you alone.
+    You are asked for the six words of the copy. The key on this machine needs no words: it is a
+    file that only you may read.
     """
     from deniably.trust.signing import fingerprint
     from deniably_server.commands.author_key import author_key as read_author_key

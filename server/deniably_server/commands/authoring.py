@@ -108,7 +108,8 @@ def _print_check(file: Path, server: str | None, path: Path | None, *, exact: bo
 
 
 def show_check(found: Checked, notes: Sequence[str], *, exact: bool = False) -> None:
-    """Prints a check as its author reads it; the ``notes`` stand below its tables."""
+    """Prints the result of a check for the survey's author, with the ``notes`` below its
+    tables."""
     from deniably.authoring.checking import MARGIN_AT, fake_text
 
     click.echo(one_line(found.caption))
@@ -176,7 +177,7 @@ def publish(
     """Sign a survey with the author's key and publish it on a server, for good.
 
     Devices refuse a survey that gives away too much. --anyway publishes it nevertheless. With
-    --signature you publish what a computer that has the key has signed.
+    --signature you publish a survey that was signed on another computer, which has the key.
     """
     from deniably.authoring.survey_files import with_outlines
     from deniably.core.bounded_files import SMALL, read_file
@@ -195,9 +196,10 @@ def publish_definition(
 ) -> dict[str, Any]:  # fmt: skip
     """Publishes an author's text and prints the links; returns the server's answer.
 
-    ``whence`` names the text in errors. The signature is read from ``signed``, or made with the key
-    at ``path``. Raises ClickException where the text is no valid survey, where devices refuse it,
-    unless ``anyway``, where the signature is not of this text, and where the server refuses.
+    ``whence`` names the text in errors. The signature is read from ``signed``, or made with the
+    key at ``path``. Raises ClickException where the text is no valid survey, where the signature
+    is not of this text, and where the server refuses; also where devices refuse the survey, except
+    with ``anyway``.
     """
     from deniably.authoring.checking import refusals
     from deniably.authoring.compiling import language_note, publish_text
@@ -356,8 +358,8 @@ def _signed_to_close(address: str, path: Path | None) -> dict[str, str]:
 
 @contextmanager
 def sentences(whence: str) -> Generator[None]:
-    """Turns errors within the block into a ClickException, for what ``whence`` names: BadSurvey
-    into one that lists every problem, OSError into one that says why the file cannot be read."""
+    """Turns BadSurvey and OSError within the block into ClickException. Its text begins with
+    ``whence`` and lists every problem of the survey, or says why the file cannot be read."""
     from deniably.core.errors import BadSurvey
 
     try:

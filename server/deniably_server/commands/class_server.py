@@ -33,13 +33,13 @@ def class_token(database: str) -> str:
 
 
 class ClassServer:
-    """A running server for a class; ``address`` is the one for this machine itself."""
+    """A running server for a class. ``address`` is its address on this machine."""
 
     def __init__(self, process: subprocess.Popen[str], address: str) -> None:
         self._process, self.address = process, address
 
     def keep(self, close: Callable[[], None]) -> None:
-        """Waits until the server ends. At the first line that is typed, calls ``close``, which
+        """Waits until the server ends. When the user types the first line, calls ``close``, which
         closes the survey.
 
         Raises ClickException where the server ends with an error.

@@ -68,9 +68,10 @@ def export(
     Python and Stata that compute the results again. Do not tabulate the columns as if they were
     answers: every value is randomised, and estimates need p and q.
 
-    The survey says who may have its reports (results: reports): analysts with a token, everybody,
-    or nobody. The form tells respondents. You can export once the survey is closed and has as many
-    reports as its results need. Without --database the reports come from the server.
+    The survey states who may have its reports (results: reports): analysts with a token,
+    everybody, or nobody. Its form also states this to respondents. You can export once the survey
+    is closed and has as many reports as its results need. Without --database the reports come from
+    the server.
     """
     from deniably.core.errors import DeniablyError
     from deniably.workbench.files.folder import write_folder

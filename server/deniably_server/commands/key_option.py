@@ -49,8 +49,9 @@ def key_option(command: _Command) -> _Command:
 
 
 def given_words() -> str | None:
-    """Returns the text with the six words, from --words-file or DENIABLY_WORDS; None where neither
-    is given. Raises ClickException for a file that cannot be read, or that others can read."""
+    """Returns the six words that open a copy of the author's key, as one text, from the file of
+    --words-file or from DENIABLY_WORDS; None where neither is given. Raises ClickException for a
+    file that cannot be read, or that others can read."""
     context = click.get_current_context(silent=True)
     path: Path | None = context.meta.get(_FILE) if context else None
     if path is None:
@@ -64,8 +65,9 @@ def given_words() -> str | None:
 
 
 def ask_words() -> str:
-    """Returns the six words, which it asks for in the terminal without showing them. Raises
-    ClickException where there is no terminal."""
+    """Asks in the terminal for the six words that open a copy of the author's key, without showing
+    what is typed, and returns them as one text. Raises ClickException where there is no
+    terminal."""
     if not sys.stdin.isatty():
         raise click.ClickException(
             "this key is a copy, and six words open it: name a file with them by --words-file, or"

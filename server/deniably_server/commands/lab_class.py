@@ -105,9 +105,10 @@ def in_class(
 ) -> None:  # fmt: skip
     """Ask a class one question.
 
-    It makes the survey, publishes it and prints its page for the projector, which has the QR code
-    of the form, the number of reports in steps, and the result to reveal. With --public it also
-    starts a server on this machine. The phones must be in the same network.
+    It makes a survey of this question, publishes it and prints the address of its page for the
+    projector. The page has the QR code of the form, the number of reports so far in rounded steps,
+    and the result, which you can reveal. With --public it also starts a server on this machine.
+    The phones must be in the same network.
     """
     import yaml
 

@@ -87,8 +87,8 @@ def _of_file(path: Path) -> Any:
 
 
 def values(text: str | None) -> list[Hashable] | None:
-    """Returns the answers in a text with commas between them: numbers, true and false as such, else
-    texts. None without a text."""
+    """Returns the answers in a comma-separated text, as Python values: numbers and booleans where
+    a part is one in JSON, such as 3 or true, else strings. Returns None if ``text`` is None."""
     if text is None:
         return None
     return [_value(part.strip()) for part in text.split(",")]
@@ -108,8 +108,8 @@ def audit_function(
 ) -> None:  # fmt: skip
     """Audits the function that ``code`` names, and prints the result.
 
-    Raises SystemExit with the status of the verdict unless it is a pass, and ClickException where
-    the function cannot be audited.
+    Raises SystemExit with the verdict's exit status unless the verdict is a pass, and
+    ClickException where the function cannot be audited.
     """
     from deniably.audit.own_code import OTHER_CHANCE, BadCode, audit_code, reports_made
 

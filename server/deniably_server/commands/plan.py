@@ -145,16 +145,16 @@ def plan(
     machines: str | None,
     as_json: bool,
 ) -> None:
-    """Plan a survey: give two of epsilon, margin and n, and get the third and its price.
+    """Plan a survey: give two of epsilon, margin and n, and get the third.
 
     With a survey FILE, give --margin or --n; the epsilons are the survey's own. Give both to get
     the epsilon that each question needs. With --difference and --power it plans a test: how many
     respondents show the difference. With --difference and --n it gives the power of the test.
 
-    Beside every epsilon are its odds and the worst guess. For the worst guess, somebody sees a
-    report and guesses which of two equally likely answers is behind it: at most this many of 100
-    such guesses are right.
-    """  # fmt: skip
+    Every epsilon is printed with its odds and its worst guess. The worst guess is the rate at
+    which somebody who sees a report can guess which of two equally likely answers is behind it: at
+    most so many of 100 guesses are right.
+    """
     if machines is not None:
         if n is None or any((file, epsilon, margin, difference, power, times, counts, curve)):
             raise click.UsageError("--machines plans for --n, the number of people, alone")

@@ -14,8 +14,8 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def check_private(file: BinaryIO, path: Path, what: str) -> None:
-    """Raises ClickException where others may read an open file; ``what`` names the file in its
-    text."""
+    """Raises ClickException where others may read an open file. The text of the exception calls
+    the file ``what``."""
     # Windows has no such mode bits; there the folder protects the file.
     if os.name == "posix" and os.fstat(file.fileno()).st_mode & _OTHERS:
         raise click.ClickException(

@@ -73,9 +73,10 @@ def gather(survey: Path, lines: tuple[Path, ...], to: Path, rows: int) -> None:
     """Write a report set from LINES, files of reports to SURVEY, for `deniably tally`.
 
     SURVEY is the published definition. LINES are NDJSON: reports as devices send them, or an
-    export's reports.ndjson. The folder has the definition, the design, and the reports as Parquet
-    in parts. They are sorted by content, so nothing shows when they came. A report that no device
-    can have made is an error that names its file and line; then nothing is written.
+    export's reports.ndjson. The folder that is written has the definition, the design, and the
+    reports as Parquet in parts. The reports are sorted by content, so nothing shows when they
+    came. A report that no device can have made is an error that names its file and line; then
+    nothing is written.
     """
     from deniably.workbench.engines.gathering import sorted_lines
     from deniably.workbench.files.parquet_parts import write_parts, write_sorted_parts
@@ -180,13 +181,13 @@ def tally(
     reports: tuple[Place, ...], to: Path, add: Path | None, design: Path | None, merge: bool,
     name: str, master: str | None, pairs: tuple[tuple[str, str], ...], memory: str,
 ) -> None:  # fmt: skip
-    """Count the report set in the folder REPORTS with an engine, into a tally file.
+    """Count the report set in the folder REPORTS and write a tally file.
 
     REPORTS is a folder of `deniably gather`, or an export with parquet or parts. For a folder in a
     store, give its address, such as s3://bucket/reports, gs://, abfss:// or hdfs://. Several
     folders, such as those of several servers with the same survey, are counted as one. The tally
     file has the definition and, for every question, the same integers as a server's tally. The same
-    reports give the same bytes with every engine. Strata are counted separately if every stratum
+    reports give the same bytes with both engines. Strata are counted separately if every stratum
     has the reports that results need. `deniably results --tally` makes estimates of the file.
     Reports that no device can have made are left out, and their number is printed for each
     question. A file that is cut short, or written again meanwhile, is an error. With spark, every

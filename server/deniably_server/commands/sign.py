@@ -25,12 +25,13 @@ _CLOSING, _SIGN_IN = "close", "sign_in"
 def sign(file: Path, path: Path | None, yes: bool) -> None:
     """Sign the survey FILE here, to publish it from another computer.
 
-    It shows what deniably check shows, asks, and writes NAME.signature beside FILE. It needs no
-    server and no network. Publish with: deniably publish FILE --signature NAME.signature. If you
-    change the file afterwards, the signature is refused.
+    It shows what deniably check shows, asks you whether to sign, and writes NAME.signature beside
+    FILE. It needs no server and no network. Publish with: deniably publish FILE --signature
+    NAME.signature. If you change the file afterwards, the signature is refused.
 
-    FILE may also be what the studio gives out to be signed elsewhere: a survey as it will be
-    published, its closing, or a sign-in. Choose the signature on that page.
+    FILE may also come from a page of the studio, to be signed on this computer: a survey as it
+    will be published, its closing, or a sign-in. Then choose the signature file on that page of
+    the studio.
     """
     from deniably.authoring.survey_files import read_document
 

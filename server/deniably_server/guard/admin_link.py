@@ -20,7 +20,8 @@ _DAYS = 1
 
 
 def first_link(store: Store) -> str | None:
-    """Returns the secret of a new link; None if there is a token or a link that is still valid."""
+    """Makes a new admin link and stores its hash; returns its secret. Returns None if there is a
+    token or a link that is still valid."""
     if store.tokens():
         return None
     _, _, until = (store.setting(_KEY) or "").partition(" ")
@@ -33,8 +34,8 @@ def first_link(store: Store) -> str | None:
 
 
 def use_link(store: Store, secret: str) -> list[tuple[Token, str]]:
-    """Trades the link's secret for an operator's and an author's token; returns each with its text,
-    which is what its holder sends and is stored nowhere.
+    """Exchanges the admin link's secret for an operator's and an author's token; returns each
+    token with its text. The text is what its holder sends; it is not stored.
 
     Raises Unauthorised if the link was used, is too old, or the secret is wrong.
     """
@@ -46,13 +47,14 @@ def use_link(store: Store, secret: str) -> list[tuple[Token, str]]:
 
 
 def first_tokens() -> list[tuple[Token, str]]:
-    """Makes an operator's and an author's token, each with its text. Stores neither."""
+    """Makes an operator's and an author's token; returns each token with its text. Stores neither
+    token."""
     return [make(role, note="first start") for role in ("operator", "author")]
 
 
 def link_setting(store: Store, secret: str) -> tuple[str, str]:
-    """Returns the stored setting of the link, as its key and its value. To use the link is to
-    delete this setting, so only one request can.
+    """Returns the stored setting of the admin link, as (key, value). Whoever uses the link deletes
+    this setting, so only one request can.
 
     Raises Unauthorised if the link was used, is too old, or the secret is wrong.
     """

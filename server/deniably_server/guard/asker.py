@@ -36,7 +36,8 @@ ANYBODY = Asker()
 
 
 def asker_of(environ: WSGIEnvironment, store: Store, proxies: int) -> Asker:
-    """Returns the account that a request is charged to; looked up once for each request.
+    """Returns the account that a request is charged to. The result is kept in ``environ``, so that
+    it is looked up once for each request.
 
     A request whose token is wrong, expired or revoked is charged to its network address. Whether a
     token allows what is asked for is decided elsewhere (``guard.auth``).

@@ -17,8 +17,8 @@ _WRONG = "deniably_wrong_token"
 
 
 def is_bearer(headers: Headers) -> bool:
-    """Returns whether a request carries a bearer token. The header may have other credentials
-    instead, such as those for a proxy."""
+    """Returns whether a request carries a bearer token. The header Authorization may have other
+    credentials instead, such as those for a proxy."""
     return headers.get("Authorization", "").partition(" ")[0].lower() == _SCHEME
 
 

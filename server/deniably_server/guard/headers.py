@@ -104,14 +104,14 @@ NO_STORE = ("Cache-Control", "no-store")
 
 
 class ResponseHeaders:
-    """WSGI middleware: adds the security headers and joins the body into one list.
+    """WSGI middleware that adds the security headers to every response, and joins its body into
+    one list.
 
-    It is around Flask, so that no response can miss the headers. Scripts and stylesheets have only
-    the headers that browsers heed on them. A service worker has all, because it runs by itself. A
-    response without Cache-Control gets no-store. The date is the server's to add, and is taken out
-    where Werkzeug wrote one for a conditional answer, because a response has one (RFC 9110, section
-    5.3). One list saves the server a call into Python for each piece of the body. A body without a
-    length is made as it is sent, and stays as it is, and so does a file.
+    Scripts and stylesheets get only the headers that browsers heed on them, except a service
+    worker, which gets all because it runs by itself. A response without Cache-Control gets
+    no-store. A Date header that Werkzeug wrote is removed: the server adds one, and a response has
+    one Date (RFC 9110, section 5.3). One list saves the server a call into Python for each piece
+    of the body; files, and bodies without a length, are passed on in pieces.
     """
 
     def __init__(self, app: WSGIApplication) -> None:

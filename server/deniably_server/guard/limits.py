@@ -91,11 +91,12 @@ class Limit(Buckets):
 
 
 class RecentUse(Buckets):
-    """How much of a scarce resource each address used lately, so that others get their turn first.
+    """A record of how much of a scarce resource each address used lately, so that those who used
+    less get their turn first.
 
-    A use is forgotten after ``_FORGOTTEN`` times the seconds that it took, and after a day. Where
-    64 addresses ask without end, each gets a 64th of the time, and its use still grows faster than
-    it is forgotten.
+    A use of s seconds is forgotten after ``_FORGOTTEN`` * s seconds, and after a day at the
+    latest. The factor is large enough for 64 addresses that ask without end: each gets a 64th of
+    the time, and its use still grows faster than it is forgotten.
     """
 
     def __init__(
@@ -149,15 +150,16 @@ class ServerLimits:
             _take(self.reports, network_behind(peer, forwarded, self.proxies), "reports")
 
     def trade(self, environ: WSGIEnvironment) -> None:
-        """Counts one invitation that is to be exchanged for a ticket. One that was exchanged before
-        is counted, too, because every signature takes some milliseconds.
+        """Counts one request to exchange an invitation for a ticket. Repeated requests with the
+        same invitation count, too, because every signature takes some milliseconds.
 
         Raises TooMany where the network address has reached its limit.
         """
         self._count(environ, self.trades, "invitations")
 
     def count_check(self, asker: str) -> None:
-        """Counts one check of a draft for ``asker``, its token's id or its browser.
+        """Counts one check of a draft for ``asker``, which is the id of a token or the hash of a
+        browser's cookie.
 
         Raises TooMany after ``CHECKS`` in a minute.
         """
@@ -182,8 +184,8 @@ class ServerLimits:
             self.failures.take(address)
 
     def metered(self, body: Body, address: str | None) -> MeteredBody:
-        """Returns ``body``, cut after as many lines as ``address`` may still send; None is no
-        limit."""
+        """Returns ``body``, cut after as many lines as ``address`` may still send; not cut if
+        ``address`` is None."""
         return MeteredBody(body, self.reports if address is not None else None, address or "")
 
 
@@ -195,8 +197,9 @@ def _take(limit: Limit, address: str | None, what: str) -> str | None:
 
 
 def limits_of(reports: int, failures: int, proxies: int) -> ServerLimits:
-    """Returns the limits of a server for the numbers in its settings, where 0 is no limit:
-    ``reports`` and ``failures`` a minute, and the number of trusted ``proxies``."""
+    """Returns the limits of a server: at most ``reports`` reports and ``failures`` wrong tokens a
+    minute from each network address, where 0 means no limit. ``proxies`` is the number of trusted
+    proxies."""
     return ServerLimits(
         reports=Limit(reports) if reports else None,
         trades=Limit(reports) if reports else None,  # everybody who is invited trades once

@@ -33,10 +33,10 @@ def addresses() -> dict[str, str]:
 
 
 def usual_address() -> str | None:
-    """Returns the address from which this machine speaks to other networks.
+    """Returns the address from which this machine sends to other networks.
 
-    Where it has no way to other networks, that is its only address, or None if it has none or
-    several.
+    Where it has no route to other networks, returns its only address, or None if it has no address
+    or several.
     """
     known = addresses()
     for family, elsewhere in _ELSEWHERE.items():

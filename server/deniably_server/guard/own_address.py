@@ -28,8 +28,8 @@ and .lan, which routers use."""
 
 def own_address(environ: WSGIEnvironment, hosts: str = "") -> str | None:
     """Returns the base URL of this server, such as https://survey.example.org, as the request
-    reached it; None where the request's Host cannot be believed. ``hosts`` is the setting of host
-    names.
+    reached it; None where the request's Host is not to be trusted. ``hosts`` is the setting of
+    host names.
 
     >>> own_address({"HTTP_HOST": "192.168.1.7:8000"})
     'http://192.168.1.7:8000'
@@ -70,8 +70,8 @@ def named_address(hosts: str, port: int) -> str | None:
 
 
 def is_refused_by_phones(address: str) -> bool:
-    """Returns whether a phone's browser would offer a page at this address no cryptography, because
-    it is neither https nor on the phone itself."""
+    """Returns whether a phone's browser refuses cryptography to a page at this address, because
+    the address is neither https nor on the phone itself."""
     return urlsplit(address).scheme != "https" and not is_here(address)
 
 

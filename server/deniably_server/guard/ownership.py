@@ -22,8 +22,9 @@ SIGNATURE = ("Deniably-Author", "Deniably-Signature")
 
 
 def is_owner(survey: Survey, token: Token) -> bool:
-    """Returns whether the token published the survey, the author's key signed the request, or the
-    survey was stored without a token."""
+    """Returns whether a request comes from the survey's owner: its ``token`` published the survey,
+    or the author's key signed the request. Also true for a survey that was stored without a
+    token."""
     store = current_store()
     if store.owner(survey.name) in (None, token.id):
         return True
@@ -35,8 +36,8 @@ def is_owner(survey: Survey, token: Token) -> bool:
 
 
 def require_owner_or_scope(survey: Survey, token: Token) -> None:
-    """Raises Forbidden unless the token may manage the survey: an operator's token, one made for
-    this survey alone, or that of the survey's owner, as ``is_owner`` has it."""
+    """Raises Forbidden unless the token may manage the survey. It may if it is an operator's token
+    or was made for this survey alone, or if ``is_owner`` is true."""
     if token.role == "operator" or token.survey == survey.name or is_owner(survey, token):
         return
     raise Forbidden(

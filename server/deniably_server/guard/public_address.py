@@ -37,9 +37,9 @@ class NoPublicAddress(Exception):
 class PublicAddress:
     """The address at which phones reach the server by https.
 
-    ``own`` is the IP address at which this machine speaks TLS itself, and None where a tunnel or
-    proxy in front does. ``place`` is what a URL has between https:// and the port: ``own``, or the
-    name of what is in front, perhaps with its port.
+    ``own`` is the IP address at which this machine speaks TLS itself; None where a tunnel or a
+    proxy in front of it does. ``place`` is the host in the URL: ``own``, in brackets if it is
+    IPv6, or the name of the tunnel or proxy, with its port if it needs one.
     """
 
     place: str
@@ -51,8 +51,8 @@ class PublicAddress:
         return f"https://{self.place}:{port}" if self.own else f"https://{self.place}"
 
     def hosts(self, named: str, *others: str | None) -> str:
-        """Returns a value for the setting of host names: the name of this address, those that the
-        operator ``named``, ``others``, and those of this machine.
+        """Returns a value for the setting of host names: the name of this address, the names in
+        ``named`` (the operator's setting), ``others``, and the names of this machine itself.
 
         The server answers to no other name, so that no foreign page gets in.
         """
@@ -64,7 +64,7 @@ class PublicAddress:
 
 def public_address(setting: str) -> PublicAddress:
     """Returns the address that the setting ``--public`` means: ``AUTO``, an IP address of this
-    machine, or the https address of what is in front of it.
+    machine, or the https address of a tunnel or proxy in front of it.
 
     Raises NoPublicAddress where phones could not reach that address.
 

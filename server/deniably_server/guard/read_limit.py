@@ -61,8 +61,9 @@ class _Room:
 
 
 class ReadLimit:
-    """WSGI middleware that lets at most ``maximum`` reads of results and lists be handled or
-    waiting, and a quarter as many with a token. Further ones are answered as Busy.
+    """WSGI middleware that limits how many reads of results and lists are handled or wait at the
+    same time: ``maximum``, and a quarter of this for requests with a token. Further reads are
+    refused as Busy.
 
     ``asker`` returns the account of a request.
     """
@@ -94,8 +95,8 @@ class ReadLimit:
 
 @contextmanager
 def let_others_read(environ: WSGIEnvironment) -> Generator[None]:
-    """Gives this read's place to others while the block runs, because it only waits there for a
-    computation."""
+    """Lets another read of results be handled while the block runs, because the current one only
+    waits there for a computation."""
     places: BoundedSemaphore | None = environ.get(_KEY)
     if places is None:
         yield

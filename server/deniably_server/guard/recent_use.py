@@ -39,21 +39,22 @@ class Turns:
         self._use.add(_name(asker), seconds)
 
     def is_promised(self, asker: Asker) -> bool:
-        """Returns whether the account was refused before, and now comes at the time that it was
-        told."""
+        """Returns whether the account was refused before, and now comes back at the time that it
+        was given."""
         return bool(asker.name) and self._promises.is_due(_name(asker))
 
     def keep(self, asker: Asker) -> None:
-        """Records that the account was let in, and forgets the time that it was told, if any."""
+        """Records that a request of the account was let in, and forgets the time at which it was
+        to come back."""
         if asker.name:
             self._promises.keep(_name(asker))
 
     def wait(self, asker: Asker, ahead: int, each: float) -> int:
-        """Returns the seconds after which the account should ask again, and promises it its turn
-        then.
+        """Returns the seconds after which a refused account should ask again, and promises it
+        precedence then.
 
-        Before it come ``ahead`` computations, and those promised to others, of ``each`` seconds. An
-        account that was told a time keeps it.
+        The wait covers ``ahead`` waiting computations, and those promised to other accounts, at
+        ``each`` seconds. An account that has a promise already keeps its time.
         """
         if not asker.name:
             return _seconds(each * (ahead + 1))

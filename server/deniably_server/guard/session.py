@@ -30,8 +30,8 @@ _SECONDS = AT_MOST * 24 * 60 * 60
 
 @dataclass(frozen=True)
 class Member:
-    """A person who is signed in: their token, its group, and their browser, as the hash of its
-    cookie."""
+    """A person who is signed in to the studio: the person's token, the group of the token, and
+    ``browser``, which is the hash of the session's cookie."""
 
     token: Token
     team: Team
@@ -39,7 +39,7 @@ class Member:
 
     @property
     def doer(self) -> Doer:
-        """The group and the token of this person, as they are stored with what the person does."""
+        """The group and the token of this person, to be recorded with what the person does."""
         return Doer(self.team.id, self.token.id)
 
 
@@ -77,7 +77,7 @@ def require_own_page() -> None:
 
 def own_origin() -> str | None:
     """Returns the base URL of this server as the browser reached it; None where the request's Host
-    cannot be believed."""
+    is not to be trusted."""
     return own_address(request.environ, cast(str, current_app.config["HOSTS"]))
 
 

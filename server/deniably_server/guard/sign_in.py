@@ -50,7 +50,8 @@ def check_sign_in(store: Store, origin: str | None, word: str, signature: Signat
 
 
 def hash_of_word(word: str) -> str:
-    """Returns the SHA-256 of a challenge in hexadecimal, which is what its session stores."""
+    """Returns the SHA-256 of a challenge in hexadecimal. A session stores this hash of the
+    challenge that began it."""
     return hashlib.sha256(word.encode()).hexdigest()
 
 

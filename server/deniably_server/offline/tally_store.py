@@ -24,11 +24,12 @@ from deniably_server.storage.tables.tokens import Token
 
 @dataclass(frozen=True, eq=False)
 class TallyStore:
-    """A stand-in for ``Store``: the methods that views of results call, answered from ``tallied``.
+    """A stand-in for ``Store`` that answers from a tally file (``tallied``). It has the methods
+    that views of results call.
 
-    ``analyst`` is the token that may see the results. ``strata`` below are numbers of strata (SPEC
-    4.6), whose reports alone are counted; None is all reports. ``questions`` are indices of
-    questions in the survey.
+    ``analyst`` is the token that may see the results. In the methods, ``strata`` are numbers of
+    strata (SPEC 4.6), of which alone the reports are counted; None means all reports.
+    ``questions`` are indices of questions in the survey.
     """
 
     tallied: TalliedSet
@@ -77,8 +78,8 @@ class TallyStore:
     def counts_by_stratum(self, name: str) -> list[list[int]]:
         """Returns for each stratum how many reports answer each question, in the survey's order.
 
-        One number stands for all questions where every report answers all of them. It is 0 where
-        the file has only the counts of all strata together.
+        One number stands for all questions where every report answers all of them. Every stratum
+        has [0] where the file has only the counts of all strata together.
         """
         if not self.tallied.stratified:
             return [[0] for _ in self.tallied.survey.every_stratum]
@@ -93,14 +94,18 @@ class TallyStore:
         return ShownCounts(self.tallied.n, fewest, "0")
 
     def crosses(self, name: str, first: str, second: str) -> bool:
-        """Returns whether the two questions, given by name, can be crossed: their pairs of values
-        were counted in the tally file, and are at most ``MOST_PAIRS``."""
+        """Returns whether the two questions, given by name, can be crossed: the tally file has
+        counts of their pairs of values, and at most ``MOST_PAIRS`` pairs were counted."""
         pairs = self._pairs.get(frozenset((first, second)))
         return pairs is not None and sum(pairs.values()) <= MOST_PAIRS
 
     def asked_together(self, name: str, *questions: int) -> list[int]:
-        """Returns for each stratum the number of reports that answer both of two questions. Raises
-        NotFound where the pairs of these were not counted."""
+        """Returns for each stratum the number of reports that answer both of two questions. If the
+        file has no counts by stratum, the first number is that of all reports and the others are
+        0.
+
+        Raises NotFound where the pairs of these questions were not counted.
+        """
         strata = [sum(self._both(counts, questions).values()) for counts in self.tallied.strata]
         # A file without counts by stratum has one entry, of all; the others are 0.
         return strata + [0] * (len(self.tallied.survey.every_stratum) - len(strata))
