@@ -128,8 +128,8 @@ _Found = TypeVar("_Found")
 class ShownCounts(NamedTuple):
     """The numbers of reports behind a survey's shown results.
 
-    ``reports`` is the number of reports, ``fewest`` that of the question with the fewest answers,
-    and ``repairs`` how often tallies were rebuilt.
+    ``reports`` is the number of all reports, ``fewest`` the number of reports to the question with
+    the fewest, and ``repairs`` how often tallies were rebuilt.
     """
 
     reports: int
@@ -194,9 +194,9 @@ class Store:
     ) -> bool:
         """Stores a definition and enters it into the register, for good.
 
-        ``token`` is the id of the token that publishes it; the quotas apply to this token.
-        ``source`` is the draft that it was compiled from; it stops being a draft. Returns False if
-        this definition is stored already.
+        ``token`` is the id of the token that publishes the survey; the quotas apply to this token.
+        ``source`` is the draft from which the definition was compiled; it is removed from the
+        drafts. Returns False if this definition is stored already.
 
         Raises BadSignature where the signature is not of this definition, Quota where the token or
         the register has no room for it, and Conflict where the name has another definition or
@@ -280,8 +280,8 @@ class Store:
         return survey
 
     def has_at_hand(self, name: str) -> bool:
-        """Returns whether taking a report of this survey reads nothing from the database, and
-        computes no signature."""
+        """Returns whether a report to this survey can be checked without reading the database and
+        without a signature: the definition is in memory, and the survey is not by invitation."""
         survey = self._surveys.get(name)
         return survey is not None and not survey.invited
 
@@ -301,8 +301,9 @@ class Store:
             return closing_day(database, name)
 
     def listed_surveys(self, start: int, count: int) -> tuple[list[ListedSurvey], int]:
-        """Returns (surveys, total): ``count`` surveys in alphabetical order, from number ``start``
-        on, as lists show them; and the number of all surveys. Reads no whole definition."""
+        """Returns (surveys, total). ``surveys`` are ``count`` surveys in alphabetical order, from
+        number ``start`` on, with the facts that lists show. ``total`` is the number of all
+        surveys. Reads no whole definition."""
         with self._reading() as database, _one_state(database):
             return listed_surveys(database, start, count), count_surveys(database)
 
@@ -352,8 +353,8 @@ class Store:
         """Rewrites closed surveys so that their places on the disk no longer reveal in which order
         reports came.
 
-        These are all surveys whose rewrite is pending, and the closed surveys ``names``. Other
-        writers go on, or wait a moment: SQLite rewrites its whole file.
+        Rewrites the surveys in ``names``, and all others whose rewrite is pending. Other writers
+        go on, or wait a moment: SQLite rewrites its whole file.
         """
         if names:
             with self._transaction() as database:
@@ -399,8 +400,8 @@ class Store:
     # --- reports ----------------------------------------------------------------------------
 
     def add(self, survey: Survey, report: Report) -> Outcome:
-        """Stores a report that was checked against ``survey``; returns what became of it once that
-        is on disk.
+        """Stores a report that was checked against ``survey``. Waits until the report is on disk,
+        and returns the outcome, such as that it was stored before.
 
         Raises NotStored where the transaction failed; then nothing of the report is stored.
         """
@@ -414,7 +415,8 @@ class Store:
         self._get_writer().begin(work)
 
     def reports(self, name: str, strata: Collection[int] | None = None) -> int:
-        """Returns the exact number of a survey's reports now, of some strata or all.
+        """Returns the exact number of a survey's reports now: of those in ``strata``, by default
+        of all.
 
         The number must not be shown where results are hidden. Raises NotFound where there is no
         such survey.
@@ -477,8 +479,8 @@ class Store:
         return [[row.get(question.name, 0) for question in survey.questions] for row in rows]
 
     def shown_counts(self, name: str) -> ShownCounts:
-        """Returns the numbers of reports behind ``shown_tally``, without reading it. Raises
-        NotFound where there is no such survey."""
+        """Returns the numbers of reports that ``shown_tally`` is made of, without reading the
+        tallies. Raises NotFound where there is no such survey."""
         survey = self.survey(name)
         with self._reading() as database, _one_state(database):
             reports = dict(shown_reports(database, survey))
@@ -537,8 +539,8 @@ class Store:
     def values(
         self, name: str, *questions: int, strata: Collection[int] | None = None
     ) -> Iterator[list[Sequence[list[int] | None]]]:
-        """Yields blocks of stored reports: for each report a list of its values of the wanted
-        questions.
+        """Yields blocks of stored reports. A block is a list with one entry for each report, which
+        has the report's values of the wanted questions.
 
         Parameters, order and errors are those of ``values_and_strata``.
         """
@@ -548,13 +550,13 @@ class Store:
     def values_and_strata(
         self, name: str, *questions: int, strata: Collection[int] | None = None
     ) -> Iterator[tuple[list[Sequence[list[int] | None]], list[int]]]:
-        """Yields blocks of stored reports: (for each report the values of the wanted questions, for
-        each report the number of its stratum).
+        """Yields blocks of stored reports as (values, strata). Both lists have one entry for each
+        report: its values of the wanted questions, and the number of its stratum.
 
         ``questions`` are indices; the values come in the survey's order, None where a question was
-        not asked. Reports are those of some strata, by default of all, in the order of their random
-        ids. Cross-tables and maximum likelihood need them, as tallies lose which values came
-        together. Raises NotFound where there is no such survey.
+        not asked. Reports are those of ``strata``, by default of all strata, in the order of their
+        random ids. Cross-tables and maximum likelihood need whole reports, because tallies do not
+        say which values came together. Raises NotFound where there is no such survey.
         """
         size = len(self.survey(name).questions)
         wanted = sorted(set(questions))
@@ -576,12 +578,13 @@ class Store:
     def distinct_values(
         self, name: str, *groups: Sequence[int], strata: Collection[int] | None = None
     ) -> Iterator[tuple[int, Repeated]]:
-        """Yields (number of a group of questions, its distinct values), each value with how many
-        reports have it.
+        """Yields (number of a group, distinct combinations of values in this group), each
+        combination with how many reports have it.
 
-        A group is the indices of its questions; the values come in the survey's order, None where a
-        question was not asked. Where there are very many, one may come again, and its counts add
-        up. Raises NotFound where there is no such survey.
+        A group has the indices of some questions; the values come in the survey's order, None
+        where a question was not asked. Where there are very many combinations, a combination may
+        be yielded again, and its counts are to be added up. Raises NotFound where there is no such
+        survey.
 
         Most reports to a few questions are alike: to count their texts takes a fourth of the time
         of decoding each, in the order of the ids.
@@ -607,8 +610,8 @@ class Store:
             yield from _repeated(counts)
 
     def crosses(self, name: str, first: str, second: str) -> bool:
-        """Returns whether it is known which reports to the two questions came together: always,
-        where whole reports are stored."""
+        """Returns whether a cross-table of the two questions can be made. This is true wherever
+        whole reports are stored, as here."""
         return self.whole_reports
 
     def asked_together(self, name: str, *questions: int) -> list[int]:
@@ -641,7 +644,7 @@ class Store:
         return codes
 
     def revoke_invitations(self, name: str, codes: Sequence[str]) -> int:
-        """Withdraws unused invitations; returns how many they were.
+        """Withdraws those invitations among ``codes`` that are unused; returns their number.
 
         Raises Closed where the survey is closed, since its response rate must not change, and
         NotFound where no survey of this name needs invitations.
@@ -657,10 +660,8 @@ class Store:
             raise Closed("the survey is closed and takes no more reports")
 
     def issued(self, name: str, strata: Collection[int] | None = None) -> int:
-        """Returns how many invitations are issued and not revoked; 0 for a survey open to all.
-
-        Counts those for some strata, by default for all.
-        """
+        """Returns the number of invitations for ``strata``, by default for all strata, that were
+        issued and not revoked; 0 for a survey open to all."""
         with self._reading() as database:
             counts = issued(database, name)
         return sum(count for number, count in counts.items() if strata is None or number in strata)
@@ -673,12 +674,12 @@ class Store:
             return count_invitations(database, name)
 
     def trade(self, name: str, code: str, blinded: bytes) -> bytes:
-        """Exchanges an invitation code for a blind signature of ``blinded``.
+        """Exchanges an invitation code for a blind signature of the message ``blinded``.
 
         A repeated request with the same blinded message gets the same signature. Raises NotFound
-        where no survey of this name needs invitations, Closed where it is closed, Uninvited for an
-        unknown code, Used for one that was used for another message, and BadSignature where
-        ``blinded`` cannot be signed.
+        where no survey of this name needs invitations, Closed where the survey is closed,
+        Uninvited for an unknown code, Used for a code that was used for another message, and
+        BadSignature where ``blinded`` cannot be signed.
         """
         key, secret = self._key(name), self._invitation_secret()
         key.public.number(blinded)  # checked first, so that bad input spends no invitation
@@ -731,8 +732,8 @@ class Store:
     # --- designs ----------------------------------------------------------------------------
 
     def design(self, positions: int, own: int, other: int) -> str | None:
-        """Returns the best mechanism for a mean of ``positions`` positions with the weights ``own``
-        and ``other``, as JSON; None if it is not stored."""
+        """Returns the best mechanism for a mean of ``positions`` positions at the odds ``own /
+        other``, as JSON; None if it is not stored."""
         with self._reading() as database:
             return find_design(database, positions, own, other)
 

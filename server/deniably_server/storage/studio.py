@@ -76,8 +76,8 @@ class Draft:
 
 @dataclass(frozen=True)
 class DraftClash:
-    """The answer to an edit that cannot be made, because somebody else changed the same thing
-    since: ``theirs`` is what that thing is now, in the newest ``revision``."""
+    """The answer to an edit that cannot be made, because somebody else changed the same place of
+    the draft since. ``theirs`` is what the newest ``revision`` has at this place."""
 
     theirs: object
     revision: int
@@ -85,8 +85,8 @@ class DraftClash:
 
 @dataclass(frozen=True)
 class DraftSource:
-    """The draft that becomes a survey, in the ``revision`` that was compiled; ``doer`` publishes
-    it."""
+    """The draft from which a survey is published: its id and the ``revision`` that was compiled.
+    ``doer`` is who publishes it."""
 
     doer: Doer
     draft: str
@@ -101,9 +101,9 @@ class StudioStore:
     """The studio's tables in the store's database: groups (teams), sessions, drafts and their
     trials.
 
-    ``reading``, ``writing`` and ``adding`` each open a connection in a transaction. No other
-    transaction writes beside one of ``writing``; several of ``adding`` may run at once. Every
-    method raises Unavailable where the database does not answer.
+    ``reading`` opens a connection to read; ``writing`` and ``adding`` open one in a transaction.
+    While a transaction of ``writing`` runs, no other transaction writes; several of ``adding`` may
+    run at once. Every method raises Unavailable where the database does not answer.
     """
 
     def __init__(self, reading: Opened, writing: Opened, adding: Opened) -> None:
@@ -114,11 +114,11 @@ class StudioStore:
     def found_team(
         self, team: Team, member: Token, others: Sequence[Token], setting: tuple[str, str]
     ) -> bool:
-        """Stores a team with its first member, and other tokens, in exchange for a ``setting``,
-        given as its key and value.
+        """Stores a new team with its first member, and the tokens ``others``, if ``setting``, a
+        (key, value), is stored; removes the setting.
 
-        Returns False and changes nothing where the setting has another value, so only one of
-        several simultaneous calls succeeds.
+        Returns False and changes nothing where the setting is missing or has another value, so
+        only one of several simultaneous calls succeeds.
         """
         with self._writing() as database:
             if not take_setting(database, *setting):
@@ -136,10 +136,11 @@ class StudioStore:
             return team_of(database, token)
 
     def signer(self, key: str) -> Token | None:
-        """Returns an author's token of the team whose signature has this public key; None if there
-        is none.
+        """Returns an author's token of the team that signs with this public key; None if there is
+        none.
 
-        The token may have expired, as the signature alone says who they are: ``sign_in`` renews it.
+        The token may have expired, because the signature is proof enough of who signs in;
+        ``sign_in`` renews the token.
         """
         with self._reading() as database:
             members = [find_token(database, token) for token, _ in signers_of(database, key)]
@@ -188,7 +189,7 @@ class StudioStore:
     # --- what a group did -------------------------------------------------------------------
 
     def deeds(self, team: str, count: int) -> list[Deed]:
-        """Returns the last ``count`` things that a team did, the newest first."""
+        """Returns the last ``count`` actions of a team, the newest first."""
         with self._reading() as database:
             return deeds_of(database, team, count)
 
@@ -261,15 +262,15 @@ class StudioStore:
             return survey_of_draft(database, team, draft)
 
     def published_document(self, team: str, survey: str) -> Document | None:
-        """Returns what the author wrote of a team's published survey; None if it came from no
-        draft."""
+        """Returns the author's document from which a team's survey was published; None if the
+        survey came from no draft."""
         with self._reading() as database:
             text = find_published_draft(database, team, survey)
         return None if text is None else from_json(text)
 
     def delete_draft(self, team: str, draft: str, *, gone: bool = True) -> None:
-        """Deletes a draft, which can be brought back for ``KEPT_DAYS`` days; brings it back if not
-        ``gone``.
+        """Deletes a draft if ``gone`` is true; it can be brought back for ``KEPT_DAYS`` days.
+        Brings a deleted draft back if ``gone`` is false.
 
         Raises NotFound where the team has no such draft, and Quota where it has too many to bring
         one back.
@@ -283,8 +284,8 @@ class StudioStore:
     # --- trials -----------------------------------------------------------------------------
 
     def begin_trial(self, team: str, draft: str) -> tuple[str, str]:
-        """Makes a link to the trial of a team's draft, in place of the one before; returns (secret,
-        last day).
+        """Makes a link with which others can try out a team's draft; returns (secret, last day).
+        An earlier link to this draft no longer works.
 
         The secret is stored nowhere. Raises NotFound where the team has no such draft or it is
         deleted.
@@ -294,17 +295,17 @@ class StudioStore:
             return enter_trial(database, draft)
 
     def trial_until(self, team: str, draft: str) -> str:
-        """Returns the last day of the link to the trial of a team's draft; empty if it has none.
-        Raises NotFound where the team has no such draft."""
+        """Returns the last day on which the link to try out a team's draft works; empty if it has
+        none. Raises NotFound where the team has no such draft."""
         with self._reading() as database:
             _own(find_draft(database, draft), team)
             return trial_until(database, draft)
 
     def tried(self, secret: str) -> Draft:
-        """Returns the newest revision of the draft that a link tries out.
+        """Returns the newest revision of the draft to which the trial link with this secret leads.
 
-        Raises NotFound where the link is no longer good or never was, and where its draft is
-        deleted or published.
+        Raises NotFound where the link has ended or never was, and where its draft is deleted or
+        published.
         """
         with self._reading() as database:
             draft = draft_of_trial(database, secret)
@@ -324,8 +325,8 @@ def _there(draft: StoredDraft) -> StoredDraft:
 def publish_draft(database: Connection, source: DraftSource, survey: str) -> None:
     """Turns a draft into the source of the published ``survey``, and removes it from the drafts.
 
-    Raises NotFound where its group has no such draft or it is deleted, and Conflict where somebody
-    edited it since it was compiled.
+    Raises NotFound where the group that publishes has no such draft or it is deleted, and Conflict
+    where somebody edited it since it was compiled.
     """
     draft = _there(_own(find_draft(database, source.draft), source.doer.team))
     if draft.revision != source.revision:

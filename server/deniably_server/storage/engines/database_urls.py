@@ -28,7 +28,8 @@ def engine_at(address: str) -> Engine:
 def await_database(address: str, tell: Callable[[], object] = lambda: None) -> None:
     """Waits up to a minute for the database to respond, as it may start later than this server.
 
-    Calls ``tell`` once if it has to wait. A refusal also counts as a response.
+    Calls ``tell`` once if it has to wait. If the database refuses the connection, that is a
+    response, too.
     """
     engine = engine_at(address)
     until = monotonic() + _PATIENCE_SECONDS

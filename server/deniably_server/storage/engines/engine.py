@@ -43,13 +43,14 @@ class Connection(Protocol):
 
     @property
     def shard(self) -> int:
-        """The number of the rows of tallies that this connection adds to, as ``claim_shard`` chose
-        it."""
+        """The number of the shard of the tallies that this connection adds to; ``claim_shard``
+        chose it. Each shard has a row of its own for every count, and a tally is their sum."""
         ...
 
     @property
     def collisions(self) -> tuple[type[Exception], ...]:
-        """The exceptions of a transaction that collided with another one; it may be begun again."""
+        """The exceptions by which a transaction fails that collided with another transaction. The
+        failed transaction may be tried again."""
         ...
 
     def execute(self, sql: str, parameters: Sequence[object] = (), /) -> Result:
@@ -110,29 +111,31 @@ class Connection(Protocol):
         """Begin a read-only transaction, whose statements all see one state."""
 
     def begin_writing(self) -> None:
-        """Begins a writing transaction; waits until no other writing transaction runs, of either
-        kind."""
+        """Begins a transaction beside which no other transaction writes. Waits until those of
+        ``begin_writing`` and ``begin_adding`` have ended."""
 
     def begin_adding(self) -> None:
         """Begin a transaction that adds reports or uses invitations.
 
-        Several may run at once, where the database can, but none beside one of ``begin_writing``.
-        So the state of a survey that it reads stays true until it commits.
+        Several such transactions may run at once, where the database can, but none while a
+        transaction of ``begin_writing`` runs. So if the transaction reads that a survey is open,
+        the survey stays open until it commits.
         """
 
     def claim_shard(self) -> None:
-        """Chooses rows of tallies that no other connection adds to, for as long as this one lives.
+        """Chooses a shard of the tallies that no other connection adds to until this connection
+        closes.
 
-        Only speed depends on that: connections that share rows wait for each other, but no count is
-        lost.
+        This only makes writing faster: connections that share a shard wait for each other, but no
+        count is lost.
         """
 
     def takes_turn(self, name: str, /, *, wait: bool) -> bool:
-        """Returns whether this transaction has the turn for ``name``: to renew a survey's results,
-        or to edit a draft. One transaction at a time has it.
+        """Locks ``name``, a survey whose results are to be renewed or a draft that is to be
+        edited, for this transaction. Returns whether this transaction has the lock.
 
-        The turn ends with the transaction, after its commit can be seen. With ``wait``, this waits
-        for the turn instead of returning False.
+        The lock is released when the transaction ends, after its commit can be seen. If another
+        transaction has the lock, this returns False, or waits for it if ``wait`` is true.
         """
         ...
 
@@ -177,13 +180,14 @@ class Engine(Protocol):
     @property
     def answered(self) -> str:
         """SQL that returns (stratum, index of a question, number of reports that have this
-        question), counted from the stored reports of the survey ``?``."""
+        question), counted from the stored reports of a survey. Its parameter is the survey's
+        name."""
         ...
 
     @property
     def cells(self) -> str:
         """SQL that returns (stratum, index of a question, cell, number of reports that name this
-        cell), counted from the stored reports of the survey ``?``."""
+        cell), counted from the stored reports of a survey. Its parameter is the survey's name."""
         ...
 
     def answers(self) -> bool:

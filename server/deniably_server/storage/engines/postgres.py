@@ -227,16 +227,17 @@ class PostgresConnection:
         return others
 
     def begin_rewriting(self) -> None:
-        """Begins a transaction that rewrites closed surveys; waits for another one. Writers go on,
-        as they never touch a closed survey's rows."""
+        """Begins a transaction that rewrites closed surveys; waits until no other such transaction
+        runs. Transactions that write other rows do not wait, as they never touch a closed survey's
+        rows."""
         self.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
         self.execute(f"SELECT pg_advisory_xact_lock({_REWRITERS})")
 
     def rewrite(self, survey: str, /) -> None:
         """Deletes a closed survey's rows and inserts them in the order of their keys.
 
-        PostgreSQL stores rows in the order of arrival or of their last change, each with the number
-        of its transaction.
+        PostgreSQL stores rows in the order of arrival or of their last change, each with the
+        number of its transaction. That would reveal the order in which reports came.
         """
         # Through a temporary table: an UPDATE would leave each row in the order of the last change.
         for table, key in _KEPT.items():  # constants, so safe to put into SQL
@@ -248,8 +249,8 @@ class PostgresConnection:
             self.execute(f"DROP TABLE {kept}")
 
     def clean(self, surveys: Collection[str], /) -> None:
-        """Vacuums the tables, again and again while a transaction still sees the rows from before a
-        rewrite. Raises TimeoutError if one does after ten seconds."""
+        """Vacuums the tables, and repeats this while another transaction still sees the rows from
+        before a rewrite, which VACUUM cannot remove. Raises TimeoutError after ten seconds."""
         until = monotonic() + _BUSY_SECONDS
         self.execute(f"VACUUM {', '.join(_KEPT)}")
         while any(map(self._shown_before, surveys)):
@@ -321,15 +322,15 @@ class PostgresConnection:
         )
 
     def begin_adding(self) -> None:
-        """Begins a transaction that adds reports, beside others that do; waits for one that writes
-        alone."""
+        """Begins a transaction that adds reports. Several such transactions may run at once; each
+        waits until no transaction of ``begin_writing`` runs."""
         self.execute(
             f"BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock_shared({_WRITERS})"
         )
 
     def claim_shard(self) -> None:
-        """Locks the first shard (rows of tallies) that no other connection has, until this one
-        closes; shares one where all are taken."""
+        """Locks the first shard of the tallies that no other connection has locked, until this
+        connection closes. Shares a shard where all are locked."""
         for number in range(SHARDS):
             if self.has(f"pg_try_advisory_lock({_CLAIMED}, ?)", [number]):
                 self.shard = number
@@ -338,8 +339,8 @@ class PostgresConnection:
         self.shard = self._connection.info.backend_pid % SHARDS
 
     def takes_turn(self, name: str, /, *, wait: bool) -> bool:
-        """Locks the turn for ``name`` until the transaction ends; returns False where another
-        transaction has it, unless it should ``wait``."""
+        """Locks ``name`` until this transaction ends, and returns True. If another transaction has
+        the lock, returns False, or waits for it if ``wait`` is true."""
         lock = "pg_advisory_xact_lock" if wait else "pg_try_advisory_xact_lock"
         sql = f"SELECT {lock}({_TURNS}, hashtext(?))"  # constants
         # The waiting lock returns void, not true.

@@ -24,8 +24,8 @@ class Readers:
 
     @contextmanager
     def reading(self) -> Generator[Connection]:
-        """Returns a context with a connection for its block alone. Never nest such blocks: that can
-        deadlock."""
+        """Returns a context manager that lends a connection to a ``with`` block. Never nest such
+        blocks: that can deadlock."""
         with self._places:  # before the lock, which a reader that leaves needs
             with self._lock:
                 age, reader = self._age, self._free.pop() if self._free else None

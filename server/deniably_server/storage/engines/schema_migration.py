@@ -17,7 +17,8 @@ Steps = Sequence[Sequence[str]]
 
 
 def migrate(database: Connection, steps: Steps) -> None:
-    """Runs the missing steps; safe when several processes start at once.
+    """Runs the steps of the schema that the database lacks; safe when several processes start at
+    once.
 
     Raises Newer where the database has steps that this version does not know, and Unreleased where
     a step that was run had other statements than this version's.

@@ -81,8 +81,8 @@ class Sqlite:
 
     @contextmanager
     def serving(self) -> Generator[None]:
-        """Marks the database as in use by a server: holds a shared lock on a file beside it, as
-        SQLite itself locks the database.
+        """Marks the database as in use by a server: holds a shared lock on a file beside the
+        database. The database file itself is not used, because SQLite has its own locks on it.
 
         The lock ends with the last process that holds it, even if that one is killed. Raises
         Conflict while the database is being moved.
@@ -118,7 +118,8 @@ class Sqlite:
 class SqliteConnection(sqlite3.Connection):
     """A connection to an SQLite file on which transactions begin explicitly.
 
-    So two processes never discover at commit time that both were writing.
+    So two processes find out at the beginning of a transaction, and not only at its commit, that
+    both want to write.
     """
 
     shard = 0
@@ -231,7 +232,7 @@ class SqliteConnection(sqlite3.Connection):
         self.execute("PRAGMA query_only = ON")
 
     def each(self, sql: str, parameters: Sequence[object] = (), /) -> Iterator[DatabaseRow]:
-        """Yield the rows of a query."""
+        """Yields the rows of a query."""
         return self.execute(sql, parameters)
 
     def begin_reading(self) -> None:

@@ -19,8 +19,8 @@ _ID = 16  # bytes of a report's id
 
 @dataclass(frozen=True)
 class ReportPage:
-    """The ids of the reports on a page, in the order of their bytes: SQLite fills pages from the
-    end, so the last one written comes first."""
+    """The ids of the reports on a page, in the order of their bytes on the disk. SQLite fills a
+    page from its end, so the report that was written last comes first."""
 
     number: int
     ids: tuple[bytes, ...]
@@ -71,9 +71,10 @@ def in_key_order(page: ReportPage) -> bool:
     """Returns whether a page's rows were written in the order of their keys, which hides the order
     in which reports came.
 
-    SQLite fills a page from its end, so keys that were written in order fall. Rows of different
-    lengths make a key rise in up to a quarter of the places (simulated with rows of up to 3,000
-    bytes). In the order of arrival, keys rise in half of the places.
+    SQLite fills a page from its end. So if rows were written in the order of their keys, each key
+    on the page is smaller than the one before it. Rows of different lengths make exceptions, in up
+    to a quarter of the places (simulated with rows of up to 3,000 bytes). If rows were written in
+    the order of arrival, half of the keys are larger than the one before.
     """
     following = zip(page.ids, [*page.ids[1:], *page.ids[:1]], strict=True)
     return sum(key < next_key for key, next_key in following) <= max(2, len(page.ids) / 4)

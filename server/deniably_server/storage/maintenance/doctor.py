@@ -19,7 +19,7 @@ _DAMAGE = (LookupError, TypeError, ValueError)
 
 @dataclass(frozen=True)
 class Finding:
-    """One problem, in a sentence, and what ``repair`` needs to solve it.
+    """One problem of a database, in a sentence (``what``), and what ``repair`` needs to solve it.
 
     ``survey`` names a survey whose tallies are wrong, and can be counted again from its reports.
     ``needs_rewrite`` names a closed survey whose order of reports was not erased. Where both are
@@ -51,8 +51,8 @@ def examine(store: Store) -> list[Finding]:
 
 
 def repair(store: Store, findings: list[Finding]) -> list[str]:
-    """Counts wrong tallies again and rewrites what still shows an order. Returns what was done, in
-    sentences."""
+    """Counts wrong tallies again, and rewrites closed surveys whose places on the disk still
+    reveal in which order reports came. Returns what was done, in sentences."""
     wrong = sorted({finding.survey for finding in findings if finding.survey is not None})
     marked = sorted({each.needs_rewrite for each in findings if each.needs_rewrite is not None})
     for name in wrong:

@@ -62,15 +62,16 @@ _Column = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class Trace:
-    """A trace of people: where it is, and of what kind."""
+    """Something that may identify people or show when they answered, such as network addresses:
+    ``where`` it is, and ``what`` it is."""
 
     where: str
     what: str
 
 
 def traces(store: Store) -> list[Trace]:
-    """Returns the traces of people in the database and its log: in the raw files of SQLite, in the
-    columns and their values, and in the order of rows on the disk."""
+    """Returns the traces of people in the database and its log. It looks in the raw files of
+    SQLite, in the columns and their values, and at the order of rows on the disk."""
     own = _own_files(store)
     seen = [trace for file in own for trace in in_file(file)]
     with closing(store.engine.connect()) as database:
@@ -87,7 +88,8 @@ def traces(store: Store) -> list[Trace]:
 
 
 def in_file(file: Path) -> list[Trace]:
-    """Returns the traces in a file, one for each kind."""
+    """Returns the traces in a file: one for network addresses, one for times, and so on, each with
+    its number of occurrences."""
     counts = dict.fromkeys(_KINDS, 0)
     for text, fresh in _chunks(file):
         for kind, pattern in _KINDS.items():

@@ -25,8 +25,8 @@ class Doer:
 
 @dataclass(frozen=True)
 class Deed:
-    """Something that a group did on a ``day``, such as 2026-11-21; ``object`` is the survey that it
-    was done to, or empty."""
+    """An action of a group on a ``day``, such as 2026-11-21. ``what`` is a word such as "closed";
+    ``object`` is the survey concerned, or empty."""
 
     day: str
     what: str
@@ -34,8 +34,9 @@ class Deed:
 
 
 def enter_deed(database: Connection, doer: Doer, what: What, survey: str = "") -> None:
-    """Stores that a member of a group did something today. Call it in a transaction that writes
-    alone, as it numbers the rows."""
+    """Stores that a member of a group did something today; does nothing if this is stored for
+    today already. Call it in a transaction of ``begin_writing``, because each row gets the next
+    number."""
     row = [day_in(0), doer.team, doer.token, what, survey]
     database.execute(
         "INSERT INTO deeds (number, day, team, token, what, object)"
@@ -47,7 +48,7 @@ def enter_deed(database: Connection, doer: Doer, what: What, survey: str = "") -
 
 
 def deeds_of(database: Connection, team: str, count: int) -> list[Deed]:
-    """Returns the last deeds of a group, at most ``count``, the newest first."""
+    """Returns the last actions of a group, at most ``count``, the newest first."""
     sql = "SELECT day, what, object FROM deeds WHERE team = ? ORDER BY number DESC LIMIT ?"
     return [Deed(*map(str, row)) for row in database.execute(sql, [team, count])]
 

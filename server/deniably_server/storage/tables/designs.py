@@ -13,8 +13,8 @@ MOST_DESIGNS = 2_000
 
 
 def find_design(database: Connection, positions: int, own: int, other: int) -> str | None:
-    """Returns the best mechanism for a mean of ``positions`` positions with the weights ``own`` and
-    ``other``, as JSON; None if it is not stored."""
+    """Returns the best mechanism for a mean of ``positions`` positions at the odds ``own /
+    other``, as JSON; None if it is not stored."""
     sql = "SELECT mechanism FROM designs WHERE positions = ? AND own = ? AND other = ?"
     row = database.execute(sql, [positions, own, other]).fetchone()
     return None if row is None else str(row[0])

@@ -79,8 +79,8 @@ def revision_of_edit(database: Connection, draft: str, edit: str) -> int | None:
 
 
 def add_version(database: Connection, draft: StoredDraft, edit: str, document: str) -> StoredDraft:
-    """Stores the next revision of a draft, made by ``edit``, and deletes the oldest ones; returns
-    the new one."""
+    """Stores ``document`` as the next revision of a draft, made by ``edit``, and deletes the
+    oldest revisions; returns the draft in the new revision."""
     revision = draft.revision + 1
     _enter_version(database, draft.id, revision, edit, document)
     # At least two, so that a page that is one edit behind can be merged.

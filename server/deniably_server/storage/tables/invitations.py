@@ -99,8 +99,8 @@ def revoke_invitations(
 
 
 def issued(database: Connection, survey: str) -> dict[int, int]:
-    """Returns {number of a stratum: invitations issued and not revoked}, from a count that is
-    kept."""
+    """Returns {number of a stratum: invitations issued and not revoked}, from a stored count,
+    without counting the invitations."""
     sql = "SELECT stratum, invitations FROM issued WHERE survey = ?"
     return dict(database.execute(sql, [survey]).fetchall())
 

@@ -23,7 +23,8 @@ def survey_of_draft(database: Connection, team: str, draft: str) -> str | None:
 
 
 def find_published_draft(database: Connection, team: str, survey: str) -> str | None:
-    """Returns the document of the draft that became a group's survey; None if it came otherwise."""
+    """Returns the document of the draft that became a group's survey; None if the survey came from
+    no draft."""
     sql = "SELECT document FROM published_drafts WHERE team = ? AND survey = ?"
     row = database.execute(sql, [team, survey]).fetchone()
     return None if row is None else str(row[0])

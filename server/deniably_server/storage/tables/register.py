@@ -16,8 +16,8 @@ from deniably_server.storage.engines.engine import Connection
 
 
 class ListedSurvey(NamedTuple):
-    """The facts about a survey that lists show. ``questions`` is their number, and ``epsilon`` the
-    privacy loss of all answers of one person, as decimal text."""
+    """The facts about a survey that lists show. ``questions`` is the number of its questions, and
+    ``epsilon`` the privacy loss of all answers of one person, as decimal text."""
 
     name: str
     state: str
@@ -27,8 +27,9 @@ class ListedSurvey(NamedTuple):
 
 
 class RegisterPage(NamedTuple):
-    """A part of the register: entries of publications, and the days on which these surveys were
-    closed. ``surveys`` is the number of surveys in the whole register."""
+    """A page of the register. ``published`` has the entries of some publications, and ``closed``
+    the dates on which these surveys were closed, by name; open surveys are left out. ``surveys``
+    is the number of surveys in the whole register."""
 
     published: list[RegisterEntry]
     closed: dict[str, str]
@@ -80,7 +81,8 @@ def published_by(database: Connection, author: str) -> list[RegisterEntry]:
 
 
 def possible_waves(database: Connection, author: str, panel: str) -> list[str]:
-    """Returns an author's surveys whose definitions may name a panel, in order of publication."""
+    """Returns an author's surveys whose definitions contain the name of a panel, in order of
+    publication. Some of them may not be waves of this panel: the caller must check."""
     rows = database.execute(
         "SELECT register.survey FROM register JOIN surveys ON surveys.name = register.survey"
         " WHERE event = 'published' AND entry LIKE ? AND definition LIKE ? ORDER BY number",

@@ -17,8 +17,8 @@ from deniably_server.storage.tables.register import day_of, hashes_after, public
 
 
 class RegisterTrees:
-    """The hash trees over the register of one database. Each process has its own, and adds what
-    others have entered.
+    """The hash trees over the register of one database. Each process has its own trees, and adds
+    the entries that other processes have made.
 
     At the first use all hashes are read: some 20 microseconds an entry. Threads may share an
     instance. ``key`` returns the server's key, which signs each head of the register once.

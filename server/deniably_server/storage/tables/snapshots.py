@@ -42,19 +42,19 @@ from deniably_server.storage.tables.surveys import find_state
 
 
 class Batch(NamedTuple):
-    """How many new reports renew the results of an open survey; ``size`` 0 if results are shown
-    only after closing.
+    """How many new reports it takes to renew the results of an open survey. ``size`` is this
+    number, or 0 if results are shown only after closing.
 
-    Where a report may answer only some of the ``questions``, each of them needs that many new
-    reports; elsewhere ``questions`` is 0.
+    ``questions`` is the number of questions if a report may answer only some of them: then each
+    question needs ``size`` new reports. Otherwise it is 0.
     """
 
     size: int = 0
     questions: int = 0
 
     def is_full(self, before: Snapshot, newest: Snapshot) -> bool:
-        """Returns whether at least a batch of reports came between the snapshots ``before`` and
-        ``newest``."""
+        """Returns whether enough reports came between the snapshots ``before`` and ``newest`` to
+        renew the results."""
         first, last = dict(before.reports), dict(newest.reports)
         more = [count - first.get(name, 0) for name, count in last.items()]
         # A question that nobody has answered yet has no count at all, so the batch is not full.
@@ -85,15 +85,15 @@ _NOTHING = Snapshot([(None, 0)], [])
 
 
 class Snapshots(msgspec.Struct, frozen=True):
-    """Two snapshots of an open survey: the one that its results show, and the newest one, which is
-    ``held`` back."""
+    """Two snapshots of an open survey: ``shown``, which its results show, and the newest one,
+    which is ``held`` back."""
 
     shown: Snapshot
     held: Snapshot
 
 
 class ShownSnapshot(msgspec.Struct, frozen=True):
-    """The stored ``Snapshots``, decoded without the one that is held back."""
+    """The stored ``Snapshots``, decoded without ``held``."""
 
     shown: Snapshot
 
@@ -105,7 +105,7 @@ class SnapshotSize(msgspec.Struct, frozen=True):
 
 
 class ShownSize(msgspec.Struct, frozen=True):
-    """The stored ``Snapshots``, decoded to the numbers of reports of the shown one alone."""
+    """The stored ``Snapshots``, of which only the numbers of reports in ``shown`` are decoded."""
 
     shown: SnapshotSize
 
@@ -117,16 +117,19 @@ _encode = msgspec.json.Encoder().encode
 
 
 def batch_of(survey: Survey) -> Batch:
-    """Returns how many new reports renew the results of a survey, which is its author's minimum."""
+    """Returns how many new reports it takes to renew the results of an open survey: the minimum of
+    reports that its author set."""
     size = survey.results.minimum if survey.results.while_open else 0
     return Batch(size, len(survey.questions) if survey.part else 0)
 
 
 def renew(database: Connection, survey: str, batch: Batch, *, wait: bool = False) -> None:
-    """Makes the current tallies of an open survey the snapshot that is held back, if another batch
-    is full, and shows the one that was held back before.
+    """Renews the shown results of an open survey if another batch of reports is full: shows the
+    snapshot that was held back, and holds back a snapshot of the current tallies. A batch of one
+    report is shown at once.
 
-    Does nothing while another transaction does the same, unless it should ``wait`` for that one.
+    While another transaction renews this survey, returns at once, or waits for that transaction if
+    ``wait`` is true.
     """
     if is_due(database, survey, batch.size) and database.takes_turn(survey, wait=wait):
         newest, before = current(database, survey), _held(database, survey)
@@ -142,7 +145,8 @@ def renew(database: Connection, survey: str, batch: Batch, *, wait: bool = False
 
 
 def renew_late(database: Connection, survey: str, batch: Batch) -> None:
-    """Renews a snapshot that writers left to each other, in a transaction of its own."""
+    """Renews a survey's results in a transaction of its own, if a batch is full. Writers that add
+    reports at the same time may each have skipped this."""
     if is_due(database, survey, batch.size):
         database.begin_adding()
         if find_state(database, survey) == "open":  # and it stays so, as no closing runs beside
@@ -151,7 +155,8 @@ def renew_late(database: Connection, survey: str, batch: Batch) -> None:
 
 
 def is_due(database: Connection, survey: str, batch: int) -> bool:
-    """Returns whether a survey has at least ``batch`` reports more than its newest snapshot."""
+    """Returns whether a survey now has at least ``batch`` reports more than its newest
+    snapshot."""
     (more,) = database.execute(
         "SELECT sum(reports) - coalesce((SELECT reports FROM snapshots WHERE survey = ?), 0)"
         " FROM totals WHERE survey = ?",
@@ -168,8 +173,9 @@ def _held(database: Connection, survey: str) -> Snapshot:
 def shown_snapshot(database: Connection, survey: Survey) -> Snapshot:
     """Returns the counts that a survey's results show.
 
-    While a survey that shows results is open, they are those of its second newest full batch, or
-    nothing before it had two. Otherwise they are the current tallies.
+    If the survey shows results while it is open, the counts are as of its last full batch but one,
+    and 0 before there were two. If a batch is a single report, they are as of the last one. Of all
+    other surveys they are the current tallies.
     """
     sql = "SELECT tallies FROM snapshots WHERE survey = ?"
     row = database.execute(sql, [survey.name]).fetchone()
@@ -239,8 +245,8 @@ def _reports(which: str) -> str:
 
 
 def among(survey: str, strata: Collection[int] | None) -> tuple[str, list[object]]:
-    """Returns an SQL condition on the rows of a survey's strata, by default of all, and its
-    parameters."""
+    """Returns (SQL condition, its parameters), which selects the rows of a survey: those of
+    ``strata``, by default of all strata."""
     if strata is None:
         return "survey = ?", [survey]
     return f"survey = ? AND stratum IN ({', '.join('?' * len(strata))})", [survey, *strata]

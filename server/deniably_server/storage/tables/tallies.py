@@ -47,11 +47,11 @@ def begin_tallies(database: Connection, survey: Survey) -> None:
 def add_counts(
     database: Connection, totals: Mapping[tuple[str, int], int], counts: AddedCounts
 ) -> None:
-    """Adds new reports to the connection's shard of the tallies; ``totals`` is {(survey, number of
+    """Adds new reports to the connection's shard of the tallies. ``totals`` is {(survey, number of
     the stratum): number of reports}.
 
-    It does so in the order of the tables and keys, as every caller does: writers that share a shard
-    do not deadlock.
+    Rows are changed in the order of tables and keys. As every writer uses this order, writers that
+    share a shard do not deadlock.
     """
     added: dict[str, Mapping[Any, int]] = {
         "totals": totals,
@@ -72,7 +72,8 @@ def add_counts(
 
 
 def merge_shards(database: Connection, survey: str) -> None:
-    """Replaces the shards of a closed survey's counts by their sums, one row for each count."""
+    """Replaces the rows of all shards, in the tallies of a closed survey, by one row for each
+    count, which has their sum."""
     if not database.execute(
         "SELECT 1 FROM totals WHERE survey = ? AND shard > 0 LIMIT 1", [survey]
     ).fetchone():

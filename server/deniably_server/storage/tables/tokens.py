@@ -41,8 +41,8 @@ _COLUMNS = "id, hash, role, survey, until, note, revoked"
 class Token:
     """The stored form of a bearer token.
 
-    ``survey`` is the only survey that it gives access to, or None for all. ``until`` is its last
-    valid day, in UTC.
+    ``survey`` is the only survey that the token gives access to, or None for all. ``until`` is its
+    last valid day, in UTC.
     """
 
     id: str
@@ -158,7 +158,8 @@ def revoke_token(database: Connection, name: str) -> bool:
 
 
 def renew_token(database: Connection, name: str) -> None:
-    """Make a token valid for ``DAYS`` days from today, unless it is for longer, or is revoked."""
+    """Makes a token valid for ``DAYS`` days from today, unless it is valid for longer or is
+    revoked."""
     until = day_in(DAYS)
     sql = "UPDATE tokens SET until = ? WHERE id = ? AND until < ? AND revoked = 0"
     database.execute(sql, [until, name, until])

@@ -16,10 +16,10 @@ GOOD_FOR = 2
 
 
 def enter_trial(database: Connection, draft: str) -> tuple[str, str]:
-    """Stores a new link to the trial of a draft, in place of the one before; returns (secret, last
-    day). The secret is stored nowhere.
+    """Stores a new link to try out a draft; returns (secret, last day). The secret is stored
+    nowhere.
 
-    Links that have ended are deleted, too.
+    Deletes the earlier link to this draft, and all links that have ended.
     """
     secret, until = secrets.token_urlsafe(32), day_in(GOOD_FOR)
     database.execute(
@@ -33,8 +33,8 @@ def enter_trial(database: Connection, draft: str) -> tuple[str, str]:
 
 
 def draft_of_trial(database: Connection, secret: str) -> str | None:
-    """Returns the id of the draft that the link with this secret tries out; None if there is no
-    such link, or if it has ended."""
+    """Returns the id of the draft to which the trial link with this secret leads; None if there is
+    no such link, or if it has ended."""
     row = database.execute(
         "SELECT draft FROM trials WHERE hash = ? AND until >= ?", [hash_of(secret), day_in(0)]
     ).fetchone()
@@ -42,7 +42,8 @@ def draft_of_trial(database: Connection, secret: str) -> str | None:
 
 
 def trial_until(database: Connection, draft: str) -> str:
-    """Returns the last day of the link to the trial of a draft; empty if it has none."""
+    """Returns the last day on which the link to try out a draft works; empty if the draft has
+    none."""
     row = database.execute(
         "SELECT until FROM trials WHERE draft = ? AND until >= ?", [draft, day_in(0)]
     ).fetchone()

@@ -36,9 +36,9 @@ _SURVEY_AND_STRATUM = itemgetter(1, 3)
 
 
 class Outcome(Enum):
-    """What a transaction did with a report: stored it; found it stored already (``REPLAYED``);
-    found another one under its id (``CONFLICT``); or refused it, since its survey is closed or
-    unknown."""
+    """What a transaction did with a report: stored it (``STORED``); found that it is stored
+    already (``REPLAYED``); found a different report with the same id (``CONFLICT``); or refused
+    it, because its survey is closed (``CLOSED``) or does not exist (``UNKNOWN``)."""
 
     STORED = "stored"
     REPLAYED = "replayed"
@@ -61,7 +61,8 @@ class PendingWrite:
     """Something to be stored, in the writer's queue; ``wait()`` blocks until its transaction
     commits or fails.
 
-    ``notify`` is called when writes are settled: once for all that share it in one transaction.
+    ``notify`` is called when the write is on disk or has failed. Writes of one transaction with
+    the same ``notify`` cause one call.
     """
 
     __slots__ = ("_done", "_failure", "_kind", "_outcomes", "notify")
@@ -88,28 +89,28 @@ class PendingWrite:
         return self._outcomes
 
     def is_settled(self) -> bool:
-        """Returns whether ``wait`` returns, or raises, at once."""
+        """Returns whether the write is on disk or has failed, so that ``wait`` does not block."""
         return not self._done.locked()
 
     def succeed(self, outcomes: list[Outcome]) -> None:
-        """Settles the write: its reports are on disk, with these outcomes. Wakes the thread that
-        waits."""
+        """Records that the write's reports are on disk, with these outcomes, and wakes the thread
+        that waits."""
         self._outcomes = outcomes
         self._done.release()
 
     def fail(self, failure: Exception, kind: type[NotStored | Unavailable]) -> None:
-        """Settles the write: ``wait`` will raise an exception of this ``kind``, caused by
-        ``failure``."""
+        """Records that the write failed and wakes the thread that waits: ``wait`` raises an
+        exception of this ``kind``, caused by ``failure``."""
         self._failure, self._kind = failure, kind
         self._done.release()
 
 
 class ReportWrite(PendingWrite):
-    """One report to be stored: its row, and the ``cells`` and ``answered`` questions that it adds 1
-    to, in the form of ``AddedCounts``.
+    """One report to be stored: its ``row``, and the keys of the counts to which it adds 1
+    (``cells`` and ``answered``), as in ``AddedCounts``.
 
-    ``answered`` is empty unless the survey asks each person only some questions. ``batch`` says how
-    many new reports renew the survey's results.
+    ``answered`` is empty unless the survey asks each person only some questions. ``batch`` says
+    how many new reports it takes to renew the survey's results.
     """
 
     __slots__ = ("answered", "batch", "cells", "row")
@@ -132,7 +133,7 @@ class ReportWrite(PendingWrite):
         return 1
 
     def outcome(self) -> Outcome:
-        """Returns what became of the report, once it is on disk. Raises as ``wait`` does."""
+        """Returns the outcome of the report, once it is on disk. Raises as ``wait`` does."""
         (outcome,) = self.wait()
         return outcome
 
@@ -204,8 +205,8 @@ def report_write(
 
 
 def batches_of(works: Iterable[PendingWrite]) -> dict[str, Batch]:
-    """Returns {survey: how many new reports renew its results} for the surveys that are written
-    to."""
+    """Returns {survey: how many new reports it takes to renew its results} for the surveys to
+    which ``works`` add reports."""
     batches: dict[str, Batch] = {}
     for each in works:
         if isinstance(each, ReportWrite):

@@ -47,7 +47,7 @@ _Write = ReportWrite | BatchWrite | ProbeWrite
 
 
 class Observer(Protocol):
-    """What is told of every transaction, such as the metrics."""
+    """An object whose methods are called after every transaction, such as the metrics."""
 
     def committed(self, outcomes: Sequence[Outcome], seconds: float, waiting: int) -> None:
         """Called after a transaction commits: with the ``outcomes`` of its reports, its duration in
@@ -92,8 +92,8 @@ class Writer:
     def check(self) -> None:
         """Raises Unavailable unless the database accepts writes at present.
 
-        The last commit shows this, or a probe does. However often this is called, one probe runs
-        at a time, and none within a second of a failure.
+        A recent commit is proof of that; without one, a test write is made. However often this is
+        called, one test write runs at a time, and none within a second of a failure.
         """
         now = monotonic()
         # These times are read without a lock: each is replaced at once, and an old one only makes
