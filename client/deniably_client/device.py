@@ -87,16 +87,17 @@ class Receipt:
     """Proof for the respondent: the promised privacy loss and a digest of the sent report.
 
     ``losses`` maps the name of each question in the report to its exact worst-case privacy loss.
-    ``total`` bounds what one report to this survey can lose: it is the composition of all losses,
-    and more than that of ``losses`` where a report has only a part of the questions. ``digest`` is
-    the SHA-256 of the sent bytes in hexadecimal. ``version`` is the digest of the survey's
-    definition, ``author`` the author's fingerprint. ``register`` is the seal of the server's
-    register: compare it with the one that others got. In a survey with waves ``history`` is the
-    loss over all waves, and ``recognised`` of 100 people can be recognised from wave to wave (None
-    where few are).
-    ``stratum`` is what the link said, and was sent as it is; empty without strata.
-    ``again`` marks a report that was made before: nothing was randomised or charged, and the
-    answers given this time were not used. A receipt never holds an answer.
+    ``total`` bounds the loss of any report to this survey, by composition. If this report has only
+    a part of the questions, ``total`` is therefore more than its own loss. ``digest`` is the
+    SHA-256 of the sent bytes in hexadecimal. ``version`` is the digest of the survey's definition,
+    ``author`` the author's fingerprint. ``register`` is the seal of the server's register: compare
+    it with the seal on other people's receipts. In a survey with waves ``history`` is the loss
+    over all waves, and ``recognised`` is how many of 100 people can be recognised from wave to
+    wave (None where few are).
+
+    ``stratum`` was in the link to the survey and was sent without randomisation; it is empty
+    without strata. ``again`` marks a report that was made before: nothing was randomised or
+    charged, and the answers given this time were not used. A receipt never holds an answer.
     """
 
     survey: str
@@ -132,8 +133,8 @@ class Receipt:
         return "\n".join(lines)
 
     def localised(self, survey: Survey, words: Words) -> str:
-        """Returns the receipt in the respondent's language, worded and with the figures as in the
-        form."""
+        """Returns the receipt as text in the respondent's language, with the same words and
+        figures as the web form."""
         from deniably.survey.guessing_rates import guessing, rate_text  # NumPy, for this alone
 
         rates, count = guessing(survey), survey.asked
@@ -171,8 +172,8 @@ class Cost:
 
     ``before`` and ``after`` have the loss for "survey" (all reports to this version), "author" and
     "overall". ``ever`` is the loss of all that this device ever sent, this report included.
-    ``leaving`` has, for "author" and "overall", the loss that stops counting first and the day on
-    which it does; None where nothing counts.
+    Charges for "author" and "overall" stop counting after a year; ``leaving`` has the (loss, day)
+    of the next charges to do so, or None where nothing counts.
     """
 
     before: Mapping[Scope, Loss]
@@ -208,7 +209,8 @@ nothing changes a definition."""
 
 
 def session(retries: int = RETRIES) -> requests.Session:
-    """Returns a requests session that reveals nothing about its owner, and tries again.
+    """Returns a requests session that reveals nothing about its owner, and that retries failed
+    requests.
 
     It sends no cookies, no credentials (not even from ~/.netrc) and a fixed User-Agent. Connection
     faults, 429 and 5xx are retried with the same bytes after growing, jittered waits. Give one
@@ -240,11 +242,11 @@ class Device:
 
     ``url`` is the survey's address (``/s/<name>`` or ``/api/surveys/<name>``), with the stratum of
     its link behind a ``?`` where the survey has strata. ``memory`` stores reports, the ledger of
-    privacy losses, and what was seen of registers; without one they end with this object. The
-    device refuses what would exceed its ``limits``. ``digest`` pins the survey's version and
-    ``fingerprint`` its author, where the respondent knows them. ``invitation`` is the code for a
-    survey by invitation; a link may carry it after the ``#``. ``timeout`` is in seconds for each
-    request.
+    privacy losses, and what the device saw of registers; if it is None, all of this is lost with
+    this object. The device refuses what would exceed its ``limits``. ``digest`` pins the survey's
+    version and ``fingerprint`` its author, where the respondent knows them. ``invitation`` is the
+    code for a survey by invitation; a link may carry it after the ``#``. ``timeout`` is in seconds
+    for each request.
 
     Raises ValueError where ``url`` is not the address of a survey.
     """
@@ -336,10 +338,10 @@ class Device:
 
     @cached_property
     def questions(self) -> list[Question]:
-        """The questions that this device asks: all or, where the survey has ``ask``, so many of
-        them, drawn at random once.
+        """The questions that this device asks. If the survey's ``ask`` has a number, this device
+        drew so many questions at random, once; otherwise it asks all.
 
-        After ``take_part`` they are the part that it chose.
+        After ``take_part`` these are the questions that ``take_part`` chose.
         """
         ordered = question_subset.ordered_questions(self._memory.read(), self.survey)
         if ordered is None:
@@ -347,15 +349,16 @@ class Device:
         return [question for question in self.survey.questions if question in ordered]
 
     def take_part(self) -> list[Question]:
-        """Chooses the part of the questions that the limits leave room for, and returns it.
+        """Chooses as many questions as the device's limits leave room for, and returns them.
 
-        Use it where ``cost`` raises BudgetSpent and the survey allows a part. From then on
-        ``questions`` is the part. Chance draws an order of the questions once, and the memory keeps
-        it; the part is what fits in that order. Tell your user before you ask: most of what the
-        limits permit is given away, chance drew the part, and a shorter report shows whoever sees
-        it that less was left.
+        Use it where ``cost`` raises BudgetSpent and the survey lets people answer only a part of
+        the questions. From then on ``questions`` has only the chosen ones. The device draws a
+        random order of the questions once and keeps it; it chooses those that fit in this order.
+        Tell your user before you ask: most of what the limits permit is given away, chance drew
+        the questions, and a shorter report shows whoever sees it that less was left.
 
-        Raises BudgetSpent where nothing fits, or the survey allows no part or was answered before.
+        Returns ``questions`` unchanged where the survey allows no such part or was answered
+        before. Raises BudgetSpent where these, or even a single question, exceed a limit.
         """
         survey = self.survey
         if not survey.part or self.kept is not None:
@@ -387,7 +390,8 @@ class Device:
 
     @property
     def needs_invitation(self) -> bool:
-        """Whether this device still has to trade an invitation for this survey."""
+        """Whether this device still has to exchange an invitation for a ticket, to answer this
+        survey."""
         return bool(self.survey.invited) and self.kept is None and self._ticket is None
 
     @property
@@ -395,17 +399,20 @@ class Device:
         return self._memory.read().ticket(self.survey.digest)
 
     def trade(self, invitation: str | None = None) -> None:
-        """Trades an invitation, by default the device's, for a ticket that cannot be linked to it.
+        """Exchanges an invitation, by default the device's, for a ticket that cannot be linked to
+        it.
 
-        Does nothing where the survey needs none, or there is a ticket or a report already.
+        Does nothing where the survey needs no invitation, or where the device has a ticket or a
+        report already.
 
-        ``answer`` does this where needed. Trade early: the longer before the report, the less the
-        time of the trade reveals about the report. Repeating it after a fault is safe.
+        ``answer`` does this where needed. Do it early: the longer before the report, the less its
+        time reveals about the report. Repeating it after a fault is safe.
 
-        Raises BadInvitation for a text that is no code, Uninvited where there is none;
-        InvitationUnknown and InvitationUsed where the server says so; BudgetSpent where the device
-        would refuse to answer; Refused where the server signs with another key than its register
-        shows; SurveyClosed, Rejected and Unreachable.
+        Raises BadInvitation for a text that is no code, and Uninvited where no invitation is
+        given; InvitationUnknown and InvitationUsed where the server says so; BudgetSpent where the
+        device would refuse to answer; Refused where the server signs with another key than its
+        register shows; SurveyClosed and Rejected where the server refuses, and Unreachable where
+        it does not answer.
         """
         if not self.needs_invitation:
             return
@@ -490,18 +497,19 @@ class Device:
 
         An answer is the name or label of a choice, a list of these (select_multiple), a number, or
         a mapping by part (vector, point, product). Where the survey asks only some of its
-        questions, give answers to ``questions``; others are ignored.
+        questions, give answers to those in ``questions``; other answers are ignored.
 
-        The answers are randomised once. If sending fails, ``resend`` sends the same report. So
-        does ``answer`` where the memory has one; the receipt then says ``again``. ``changed``
-        has the names of questions whose true answers are others now: only these, and questions
-        whose ``show_if`` names one of them, are randomised and charged again. The charge and the
-        report are stored before anything is sent. In a survey by invitation ``trade`` comes first.
+        The answers are randomised once. If sending fails, ``resend`` sends the same report.
+        ``answer`` also sends the same report if the memory has one, and the receipt then says
+        ``again``. ``changed`` has the names of questions whose true answers have changed: only
+        these, and questions whose ``show_if`` names one of them, are randomised and charged again.
+        The charge and the report are stored before anything is sent. In a survey by invitation
+        ``trade`` comes first.
 
         Where the limits do not leave enough for all questions, call ``take_part`` first.
 
-        Raises, before anything is drawn or sent, BadAnswer for a missing or invalid answer, BadLink
-        for a link without its stratum, BudgetSpent and WavesSent as ``cost`` does. Raises
+        Raises, before anything is drawn or sent, BadAnswer for a missing or invalid answer,
+        BadLink for a link without its stratum, BudgetSpent and WavesSent as ``cost`` does. Raises
         SurveyChanged where the server has another version now, AlreadyAnswered where this device
         has no memory and has answered, MemoryUnusable where its memory cannot be read or written,
         what ``trade`` and ``resend`` raise, and TypeError for answers that are not one mapping.

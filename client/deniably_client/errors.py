@@ -20,7 +20,8 @@ from deniably.core.steering import one_line
 
 
 class AlreadyAnswered(DeniablyError):
-    """This device has made its report, and has no memory to make a changed one from.
+    """This device has made its report. It has no memory, so it cannot change single answers of the
+    report.
 
     A second randomisation of the same answer would weaken the first one.
     """
@@ -66,7 +67,8 @@ class InvitationUnknown(Rejected):
 
 
 class InvitationUsed(Rejected):
-    """The invitation was traded before, by another device or by this one before ``forget``."""
+    """The invitation was exchanged for a ticket before, by another device or by this one before
+    ``forget``."""
 
 
 class Unreachable(DeniablyError):

@@ -48,8 +48,8 @@ _SAID: dict[type[DeniablyError], str] = {
 
 
 def refusal_text(error: DeniablyError, words: Words) -> str:
-    """Returns what a respondent reads about an error, in the language of ``words``; of a rare error
-    its own English text."""
+    """Returns what a respondent reads about an error, in the language of ``words``. Rare errors
+    are not translated: for these it is the error's own English text."""
     for kind, key in _SAID.items():
         if isinstance(error, kind):
             return words(key)

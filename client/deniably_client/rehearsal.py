@@ -58,9 +58,9 @@ def rehearse(url: str, people: int, yes: bool) -> None:
     """Let made-up people answer the survey at URL, to see what its results look like.
 
     Each made-up person answers from a separate device, as real people do. In a survey with strata
-    they use its links in turn. At the end you see their true answers, to compare with the results.
-    Their reports stay in the survey for good: ask real people in another survey, under another
-    name.
+    the made-up people are spread evenly over the strata. At the end you see their true answers, to
+    compare with the results. Their reports stay in the survey for good: ask real people in another
+    survey, under another name.
     """
     try:
         device = Device(url)
@@ -102,10 +102,11 @@ def links_of(url: str, survey: Survey) -> list[str]:
 
 
 def answer_all(links: Sequence[str], people: Iterable[Mapping[str, object]]) -> Iterator[int]:
-    """Lets each person answer with a device of their own. Yields 1 for each report sent.
+    """Lets each person answer with a separate device. Yields 1 for each report sent.
 
-    ``people`` are mappings from the name of a question to the true answer. They open the ``links``
-    in turn. Raises what ``Device.answer`` raises.
+    Each of ``people`` maps the name of a question to the true answer. The first person opens the
+    first of the ``links``, the next person the next, and so on in turn. Raises what
+    ``Device.answer`` raises.
     """
     local = threading.local()
 

@@ -59,7 +59,8 @@ class BoundedRetry(Retry):
     ) -> Self:
         """Closes the failed response, and returns the policy with one try less.
 
-        urllib3 reads the body to its end before the next try; an endless body has none.
+        The response is closed first because urllib3 would read its body to the end before the next
+        try, and the body of a hostile server may have no end.
         """
         if response is not None:
             response.close()

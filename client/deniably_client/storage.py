@@ -48,8 +48,8 @@ class Transient:
         return self._memory
 
     def update(self, change: Change) -> Memory:
-        """Applies ``change`` and returns the new memory, which stays as it was if ``change``
-        raises."""
+        """Applies ``change`` to the memory and returns the new memory. If ``change`` raises, the
+        memory stays as it was."""
         self._memory = change(self._memory)
         return self._memory
 
@@ -75,10 +75,11 @@ class Storage:
             return self._open(connection)
 
     def update(self, change: Change) -> Memory:
-        """Changes the memory in one transaction, and returns the new memory once it is on the disk.
+        """Changes the memory in one transaction, and returns the new memory once it is on the
+        disk.
 
-        ``change`` gets the memory as it is and returns the new one. It runs with the lock held. If
-        it raises, nothing changes.
+        ``change`` gets the present memory and returns the new one. It runs while the memory is
+        locked. If it raises, nothing changes.
         """
         with self._explained(), self._transaction() as connection:
             before = self._open(connection)

@@ -158,8 +158,8 @@ class ServerLimits:
         self._count(environ, self.trades, "invitations")
 
     def count_check(self, asker: str) -> None:
-        """Counts one check of a draft for ``asker``, which is the id of a token or the hash of a
-        browser's cookie.
+        """Counts one check of a draft for ``asker``, a name for who asks: a token's id, or a text
+        that begins with the hash of a browser's cookie.
 
         Raises TooMany after ``CHECKS`` in a minute.
         """

@@ -18,9 +18,10 @@ _ADDED = re.compile(r"-(?:[b-z]|z[0-9]+)\Z")
 
 
 def free_address(wanted: str, taken: Collection[str]) -> str:
-    """Returns ``wanted`` if no survey has that address, else the same with the next free ending.
+    """Returns ``wanted`` if no survey has that address, else ``wanted`` with the next ending that
+    is free.
 
-    What is no survey's name is returned as it is: the check of the draft says so.
+    A text that cannot be a survey's name is returned unchanged; the check of the draft reports it.
 
     >>> free_address("spring-26", ["spring-26", "spring-26-b"])
     'spring-26-c'

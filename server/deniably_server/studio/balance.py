@@ -59,8 +59,8 @@ EXPECTED = 600
 
 @dataclass(frozen=True)
 class ShownMistake:
-    """A mistake in a draft: where it is, in words; why it is one; and the id of its question, None
-    where it is of the whole survey."""
+    """A mistake in a draft: ``where`` it is, in words, and ``why`` it is a mistake. ``question``
+    is the id of the question concerned, or None if the mistake is in the survey as a whole."""
 
     where: str
     why: str
@@ -69,8 +69,8 @@ class ShownMistake:
 
 @dataclass(frozen=True)
 class Part:
-    """A question's part of the meter of spent privacy: where it begins and how wide it is, in per
-    cent of the meter. ``here`` marks the question that the page is about."""
+    """The section of one question in the meter of spent privacy: where it begins and how wide it
+    is, in per cent of the meter. ``here`` marks the question that the page is about."""
 
     start: float
     width: float
@@ -79,11 +79,11 @@ class Part:
 
 @dataclass(frozen=True)
 class Margin:
-    """How near a question's result comes to the truth.
+    """The precision of a question's result.
 
-    ``question`` is the question's published name, ``margin`` the widest margin (95 %) of its
-    figures in words; ``share`` has it as a fraction of 1 where the figure is a share, else None.
-    ``here`` marks the question that the page is about.
+    ``question`` is the question's published name. ``margin`` is the widest 95 % margin of its
+    figures, in words; ``share`` is the same margin as a fraction of 1 if the figure is a share,
+    else None. ``here`` marks the question that the page is about.
     """
 
     question: str
@@ -95,8 +95,8 @@ class Margin:
 
 @dataclass(frozen=True)
 class ShownMend:
-    """A change after which devices accept the survey: its label, and as JSON the one operation on
-    the draft that makes it."""
+    """A change to the draft after which devices accept the survey: its ``label``, and the
+    ``operation`` on the draft that makes the change, as JSON."""
 
     label: str
     operation: str
@@ -104,7 +104,9 @@ class ShownMend:
 
 @dataclass(frozen=True)
 class Balance:
-    """What the editor shows beside a draft. ``spent`` is None while that is still worked out."""
+    """What the editor shows beside a draft: how much privacy the draft costs respondents, and how
+    precise its results will be. ``spent`` is None before the check is done, and where the draft
+    has mistakes."""
 
     problems: Sequence[ShownMistake] = ()
     more: int = 0
@@ -138,8 +140,8 @@ class Balance:
 
 
 def people_expected(draft: Document) -> int:
-    """Returns how many people are expected to answer: what the draft says, at most ``LARGEST_N``,
-    else ``EXPECTED``."""
+    """Returns how many people are expected to answer: the number in the draft, at most
+    ``LARGEST_N``; ``EXPECTED`` where the draft has none."""
     n = draft.get("expect")
     return min(n, LARGEST_N) if isinstance(n, int) and n > 0 else EXPECTED
 
@@ -234,8 +236,8 @@ def from_to(low: object, high: object) -> str:
 
 
 def operation_json(operations: Sequence[Operation], draft: Document) -> str:
-    """Returns as JSON the one operation on a draft that does what ``operations`` do on the author's
-    document; empty where there is nothing to do.
+    """Returns the operation on a draft that does the same as ``operations`` do on the author's
+    document, as JSON; empty where there is nothing to do.
 
     A draft names questions by their ids, a document by their names.
     """

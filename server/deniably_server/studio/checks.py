@@ -15,11 +15,11 @@ from deniably_server.studio.balance import people_expected
 
 
 def check_of(member: Member, draft: Draft, *, compares: bool) -> QuickCheck:
-    """Returns the check of a draft, computed in a process of its own.
+    """Returns the check of a draft, computed in another process.
 
-    With ``compares`` it has other ways to ask the survey. Raises TooMany where this browser has
-    asked for too many checks, Busy where the process is busy with others, and TooSlow where the
-    check takes longer than it may.
+    If ``compares`` is true, the check has other ways to ask the survey, too. Raises TooMany where
+    this browser has asked for too many checks, Busy where the process is busy with others, and
+    TooSlow where the check takes longer than it may.
     """
     text = to_json(written(draft.document)).encode()
     current_limits().count_check(member.browser)  # a group's people share its token

@@ -38,12 +38,14 @@ quantiles."""
 
 @dataclass(frozen=True)
 class ShownWay:
-    """A way to ask the survey, with what it costs and shows in words.
+    """A way to ask the survey, such as at another epsilon, with its privacy cost and its precision
+    in words.
 
-    ``chosen`` marks the draft's own way. ``operation`` is as JSON the operation on the draft that
-    takes this way; empty where it is chosen. ``lost`` says what results lack then, ``crossed``
-    of what there can be cross-tables. ``used`` is what is spent of 100, ``one`` and ``all`` how
-    many of 100 guesses are right.
+    ``chosen`` is true for the way that the draft has now. ``operation`` changes the draft to this
+    way, as JSON; it is empty where the way is chosen. ``lost`` says what the results would lack,
+    ``crossed`` which cross-tables there could be. ``used`` is what is spent of the 100 that
+    devices allow. ``one`` and ``all`` say how many of 100 guesses at one answer, and at all
+    answers, are right.
     """
 
     id: str
@@ -62,8 +64,9 @@ class ShownWay:
 
 @dataclass(frozen=True)
 class Strip:
-    """A picture of a result as it would be read: ``bars`` are its intervals, as (level, left end,
-    width), and ``value`` is the estimate. All are in per cent."""
+    """A picture of an example result, a share with its confidence intervals. ``value`` is the
+    estimate in per cent. ``bars`` has (level, left end, width) for each interval, all in per
+    cent."""
 
     bars: Sequence[tuple[int, float, float]]
     value: float
@@ -71,9 +74,9 @@ class Strip:
 
 @dataclass(frozen=True)
 class Learnt:
-    """How precise the results of a question will be: the ``margin`` in words, for a share a
-    picture (``strip``), and about how many people are ``needed`` to see a difference of ten
-    points."""
+    """How precise the results of a question will be. ``margin`` is the margin in words, and
+    ``strip`` a picture of it if the figure is a share. ``needed`` is about how many people it
+    takes to see a difference of ten points."""
 
     title: str
     margin: str
@@ -85,9 +88,9 @@ class Learnt:
 class Slider:
     """The slider of a survey with one budget for all questions.
 
-    ``stops`` has the epsilon of each stop as text, ``shown`` how much that is of the 100 that
-    devices allow. ``place`` is the index of the stop nearest to the draft's epsilon, and ``now``
-    how much that epsilon is of 100, rounded up.
+    ``stops`` has the epsilon of each stop as text, and ``shown`` the same on the scale of the 100
+    that devices allow. ``place`` is the index of the stop nearest to the draft's epsilon, and
+    ``now`` is the draft's epsilon on that scale, rounded up.
     """
 
     stops: Sequence[str]
@@ -111,9 +114,10 @@ class ScaleMark:
 class Comparison:
     """What the privacy page shows of a draft.
 
-    ``balance`` is about the draft as a whole, ``learnt`` about each question. ``openly`` is about
-    how many people would show a difference of ten points if they were asked openly. ``few`` says
-    whether few people are expected, ``refused`` why devices refuse the survey.
+    ``balance`` is about the draft as a whole, and ``learnt`` has an entry for each question.
+    ``openly`` is the number of people who would show a difference of ten points if they were asked
+    without randomisation, rounded, as text. ``few`` is true if few people are expected.
+    ``refused`` says why devices refuse the survey.
     """
 
     balance: Balance

@@ -35,8 +35,8 @@ class BeganAnswer(TypedDict):
 
 
 class EditedAnswer(TypedDict):
-    """The newest revision with its ``document``, and the operation that takes this edit back
-    (``undo``); None where the edit was made before."""
+    """The newest revision of a draft with its ``document``. ``undo`` is the operation that takes
+    this edit back, or null if the same edit was sent before."""
 
     revision: int
     undo: Any
@@ -44,7 +44,8 @@ class EditedAnswer(TypedDict):
 
 
 class ClashAnswer(TypedDict):
-    """A clash: what somebody else made of the same thing (``theirs``), and the newest revision."""
+    """The answer to an edit that clashes with another person's edit: ``theirs`` is what the edited
+    place of the draft holds now, and ``revision`` the newest revision."""
 
     theirs: Any
     revision: int
@@ -59,8 +60,8 @@ class Begun(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Edit(msgspec.Struct, forbid_unknown_fields=True):
-    """An edit: an operation, the revision that its author saw, and a random name (``edit``), by
-    which an edit that is sent twice counts once."""
+    """The body of a request to edit a draft: an operation, the revision that its author saw, and a
+    random name (``edit``), so that an edit that is sent twice counts once."""
 
     edit: _Name
     revision: Annotated[int, msgspec.Meta(ge=1, le=1 << 53)]
@@ -68,7 +69,7 @@ class Edit(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Gone(msgspec.Struct, forbid_unknown_fields=True):
-    """Whether a draft is to be deleted, or else brought back."""
+    """The body of a request: ``gone`` is true to delete a draft, and false to bring it back."""
 
     gone: bool
 

@@ -39,7 +39,8 @@ _QUESTION = {"question": NAMED}
 def edit(name: str) -> ResponseReturnValue:
     """Renders the editor, at the first page of the survey or at a question.
 
-    A draft that is published leads to its survey's page, an unknown question to the first page.
+    Redirects to the page of the survey if the draft is published, and to the first page if there
+    is no such question.
     """
     member = signed_in()
     if member is None:

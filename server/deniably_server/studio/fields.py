@@ -67,11 +67,12 @@ STOPS = tuple(
 class QuestionForm:
     """The editor's form for one question.
 
-    ``number`` is its place in the survey, from 1; ``kind`` is its type, and ``kinds`` are the types
-    to choose from, with their names. ``also`` says of each ordinary answer whether the question
-    offers it; it is empty where the type cannot. ``stop`` is the index of its protection among
-    ``STOPS``, None where it has none of these. ``shares`` says whether all questions share one
-    budget. ``kept`` are keys that no field shows; they stay as they are.
+    ``number`` is the question's place in the survey, from 1. ``kind`` is its type, and ``kinds``
+    maps each type that can be chosen to its name. ``also`` is {additional answer, such as "prefer
+    not to say": whether the question offers it}, and empty for types that cannot offer any.
+    ``stop`` is the index in ``STOPS`` of the question's odds, or None if they are none of these.
+    ``shares`` is true if all questions share one budget. ``kept`` are keys of the question that no
+    field shows; the form leaves them as they are.
     """
 
     id: str

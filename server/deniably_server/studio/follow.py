@@ -44,8 +44,9 @@ class ClosedAnswer(TypedDict):
 
 
 class Closing(msgspec.Struct, forbid_unknown_fields=True):
-    """What closes a survey: its name, typed by the person who closes it, and the signature of the
-    group. ``anyway`` closes it also where its results would stay hidden for good."""
+    """The body of a request to close a survey: the survey's name, typed by the person who closes
+    it, and the group's public key (``author``) and signature. With ``anyway`` the survey is closed
+    even if its results would stay hidden for good."""
 
     name: str
     author: str
@@ -59,8 +60,8 @@ _CLOSING = msgspec.json.Decoder(Closing)
 @blueprint.get("/<name>")
 @Operation({**PAGE, 303: {}}, ("not-found",), headers=("Location",))
 def follow(name: str) -> ResponseReturnValue:
-    """Renders the survey's page: its link, its coarse count, what the group did with it, and what
-    is left to do."""
+    """Renders the survey's page: its link, the number of reports in whole tens, what the group has
+    done with the survey, and how to close it or ask it again."""
     member = signed_in()
     if member is None:
         return sign_in_first()
@@ -113,8 +114,8 @@ def close(name: str) -> Response:
     ("unauthorised", "forbidden", "not-found", "quota"),
 )
 def ask_again(name: str) -> Response:
-    """Begins a draft with a survey of the group as it was written, under an address that is
-    free."""
+    """Begins a draft that is a copy of a survey of the group, as its author wrote it, with a new
+    address that is free."""
     require_own_page()
     member, store = require_member(), current_store()
     _require_own(member, name)

@@ -28,7 +28,8 @@ blueprint = Blueprint("studio_privacy", __name__, url_prefix="/studio/d")
 @blueprint.get("/<name>/privacy")
 @Operation({**PAGE, 303: {}}, ("not-found",), headers=("Location",))
 def privacy(name: str) -> ResponseReturnValue:
-    """Renders the page with the ways to ask the survey side by side; its figures come later."""
+    """Renders the page that compares ways to ask the survey, without figures. The page's script
+    then requests these from ``figures``."""
     member = signed_in()
     if member is None:
         return sign_in_first()
@@ -47,7 +48,8 @@ def privacy(name: str) -> ResponseReturnValue:
 @blueprint.get("/<name>/privacy/figures")
 @Operation(PAGE, ("not-found", "unauthorised", "too-many", "busy"))
 def figures(name: str) -> str:
-    """Renders the pieces of the privacy page that say what each way costs and shows."""
+    """Renders the parts of the privacy page that state, for each way to ask the survey, its
+    privacy cost and its precision."""
     member = require_member()
     draft = current_store().studio.draft(member.team.id, known(name))
     try:

@@ -77,9 +77,9 @@ _SIGNED_BODY = msgspec.json.Decoder(Signed)
 @blueprint.get("/d/<name>/publish")
 @Operation({**PAGE, 303: {}}, ("not-found",), headers=("Location",))
 def page(name: str) -> ResponseReturnValue:
-    """Renders the page that says what publishing means, before it is done.
+    """Renders the page on which an author publishes a draft, and which says what publishing means.
 
-    A draft that is published already leads to its survey's page.
+    Redirects to the survey's page if the draft is published already.
     """
     member = signed_in()
     if member is None:

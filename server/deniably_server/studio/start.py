@@ -27,8 +27,9 @@ blueprint = Blueprint("studio_start", __name__, url_prefix="/studio")
 
 
 class Founding(msgspec.Struct, forbid_unknown_fields=True):
-    """What founds a group: the link's ``secret``, the group's ``name``, ``contact`` and public
-    ``key``, and a ``signature`` of a ``word`` (a nonce of the server), which proves the key."""
+    """The body of a request to found a group: the admin link's ``secret``, and the group's
+    ``name``, ``contact`` and public ``key``. ``signature`` signs ``word``, a nonce of the server,
+    as proof that the browser has the private key."""
 
     secret: str
     name: str
@@ -51,8 +52,8 @@ _FORM = "the body is a link's secret, a group's name, contact and key, and a sig
 @blueprint.get("/start")
 @Operation(PAGE)
 def start() -> str:
-    """Renders the page of the first start, where the browser makes the group's signature and the
-    copy of it."""
+    """Renders the page of the first start, where the browser makes the group's private key and a
+    copy of it to keep."""
     return render_template("studio/start.html")
 
 

@@ -11,7 +11,8 @@ _OF_A_DRAFT = {"Questions": "", "Privacy": "/privacy", "Try it": "/try", "Publis
 
 @dataclass(frozen=True)
 class Step:
-    """A step: its name, the address of its page, and whether that is the page shown (``here``)."""
+    """A step on the way from a survey's questions to its results, for the bar at the top of each
+    page: its name, the address of its page, and whether this page is shown now (``here``)."""
 
     name: str
     address: str
@@ -19,15 +20,16 @@ class Step:
 
 
 def steps_of_draft(draft: str, here: str) -> list[Step]:
-    """Returns the steps of the draft with this id; ``here`` is the name of the one shown."""
+    """Returns the steps of the draft with this id. ``here`` is the name of the step whose page is
+    shown."""
     return list(
         _steps({name: f"/studio/d/{draft}{end}" for name, end in _OF_A_DRAFT.items()}, here)
     )
 
 
 def steps_of_survey(survey: str, here: str, *, is_open: bool) -> list[Step]:
-    """Returns the steps of a published survey; ``here`` is the name of the one shown. A closed
-    survey has no step to invite people."""
+    """Returns the steps of a published survey. ``here`` is the name of the step whose page is
+    shown. A closed survey has no step to invite people."""
     invite = {"Invite": f"/studio/s/{survey}#invite"} if is_open else {}
     rest = {"Follow": f"/studio/s/{survey}", "Results": f"/surveys/{survey}"}
     return list(_steps(invite | rest, here))

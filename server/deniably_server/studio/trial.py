@@ -46,8 +46,9 @@ blueprint = Blueprint("studio_trial", __name__, url_prefix="/studio")
 
 
 class LinkAnswer(TypedDict):
-    """A link to a draft's trial (``address``), its last day (``until``), and a QR code of it as SVG
-    (``code``); that is empty where the server does not know its own origin."""
+    """A link with which others can try out a draft (``address``), and its last day (``until``).
+    ``code`` is a QR code of the link as SVG; it is empty where the server does not know its own
+    origin."""
 
     address: str
     until: str
@@ -76,7 +77,8 @@ def page(name: str) -> ResponseReturnValue:
 @blueprint.get("/d/<name>/try")
 @Operation({**PAGE, 303: {}}, ("not-found",), headers=("Location",))
 def try_it(name: str) -> ResponseReturnValue:
-    """Renders the page with the form as on a phone, where a link to try it on a phone is made."""
+    """Renders the page that shows the form as on a phone, and on which an author can make a link
+    to try it out on a real phone."""
     member, store = signed_in(), current_store()
     if member is None:
         return sign_in_first()
@@ -94,8 +96,8 @@ def try_it(name: str) -> ResponseReturnValue:
 @blueprint.post("/drafts/<name>/trial")
 @Operation({201: {JSON: LinkAnswer}}, ("unauthorised", "forbidden", "not-found"))
 def make_link(name: str) -> Response:
-    """Makes a link to the draft's trial, in place of the one before. The link is shown this
-    once."""
+    """Makes a link with which others can try out the draft. An earlier link no longer works. Only
+    this answer ever shows the link."""
     require_own_page()
     member = require_member()
     secret, until = current_store().studio.begin_trial(member.team.id, known(name))
@@ -108,7 +110,7 @@ def make_link(name: str) -> Response:
 @blueprint.get("/try/<secret>")
 @Operation(PAGE, ("not-found", "too-many"), query=_LANGUAGE)
 def tried(secret: str) -> ResponseReturnValue:
-    """Renders the form of a draft for the bearer of its link, to try it out."""
+    """Renders the form of a draft, to try it out, for anybody who has the link."""
     limits = current_limits()
     # A secret must not be found by trying many.
     limits.check_failures(request.environ)

@@ -31,8 +31,8 @@ def tens(count: int) -> int:
 
 
 class Seldom:
-    """A cache of values by name, each computed at most once in five minutes; with a ``folder``, by
-    all processes that share it together."""
+    """A cache that computes the value of each name at most once in five minutes. With a
+    ``folder``, all processes that use this folder share the cache."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
@@ -40,8 +40,8 @@ class Seldom:
         self._own: dict[str, tuple[float, bytes]] = {}
 
     def look(self, name: str, see: Callable[[], bytes], now: float | None = None) -> bytes:
-        """Returns ``see()``, or what it returned before under this ``name`` if that is less than
-        five minutes old.
+        """Returns the cached value of ``name`` if it is less than five minutes old, else
+        ``see()``, which is cached.
 
         ``name`` is used as a file name. ``now`` is in seconds, the current time by default.
         """

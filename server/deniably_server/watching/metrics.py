@@ -69,8 +69,7 @@ class Metrics:
             self._counts["commit_failures",] += 1
 
     def lines(self, counts: Mapping[str, int]) -> None:
-        """Counts the lines of a batch of reports. ``counts`` is {what became of lines: how
-        many}."""
+        """Counts the lines of a batch of reports. ``counts`` is {outcome: number of lines}."""
         with self._lock:
             self._counts.update({("batch_lines", word): count for word, count in counts.items()})
 
@@ -81,8 +80,8 @@ class Metrics:
             self._counts["computations", lane, outcome] += 1
 
     def watch_lengths(self, lengths: Callable[[], Mapping[str, int]]) -> None:
-        """Takes a function that returns {lane: waiting requests}; every ``count`` calls it from now
-        on."""
+        """Makes every later ``count`` record the numbers of waiting requests, which ``lengths``
+        returns as {lane: number}."""
         self._lengths = lengths
 
     def count(self) -> None:

@@ -39,8 +39,8 @@ class AnsweredRequest(NamedTuple):
 
 
 def milliseconds(seconds: float) -> int:
-    """Returns a duration in milliseconds, rounded up to one of ``STEPS``; the last one for longer
-    ones.
+    """Returns a duration in milliseconds, rounded up to one of ``STEPS``, but never more than the
+    last of them.
 
     >>> milliseconds(0.003)
     5
@@ -98,7 +98,8 @@ def began(environ: WSGIEnvironment) -> float:
 
 
 def name_again(environ: WSGIEnvironment, request: str) -> None:
-    """Sets the id of a request that another process passed on, which has drawn the id."""
+    """Sets the id of a request in a process to which it was passed on. The process that received
+    the request has drawn the id."""
     environ[_ID] = request
 
 

@@ -32,7 +32,7 @@ class Body(Protocol):
 def read_body(*kinds: str) -> bytes:
     """Reads the body of the current request and returns its bytes.
 
-    ``kinds`` are the media types that the view takes. Raises UnsupportedMediaType for another one,
+    ``kinds`` are the media types that the view takes. Raises UnsupportedMediaType for any other,
     RequestEntityTooLarge above 1 MiB, and Malformed if the connection broke off before the end.
     """
     # The header as it is comes first: to parse it takes longer, and most reports need not.
@@ -47,8 +47,9 @@ def read_body(*kinds: str) -> bytes:
 
 
 def decoded(decoder: msgspec.json.Decoder[_T], body: bytes, form: str) -> _T:
-    """Returns the value that ``decoder`` reads from a JSON body. Raises Malformed where it reads
-    none; the message is ``form``, which says what a body looks like."""
+    """Returns the value that ``decoder`` reads from a JSON body. Raises Malformed where the body
+    is not as the decoder expects; the text of the exception is ``form``, which describes a valid
+    body."""
     try:
         return decoder.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -111,10 +111,10 @@ def bundle_modules(
 ) -> str:
     """Returns the JavaScript source of one module that runs the modules ``entries`` in turn.
 
-    ``texts`` maps each module's path, such as ``form/form`` (room and name without ``.js``), to its
-    source; names are unique across rooms. All paths here are of that kind. A module in ``without``
-    is left out, and its imports get an empty object. ``instead`` maps modules to others that stand
-    in for them.
+    A module is named by its path, its room and name without ``.js``, such as ``form/form``; names
+    are unique across rooms. ``texts`` maps each module to its source. A module in ``without`` is
+    left out, and modules that import it get an empty object. ``instead`` maps modules to others
+    that take their place.
 
     Raises ValueError for an import, export or template literal in an unsupported form, and for a
     module that is imported both at once and later.

@@ -37,9 +37,8 @@ are whatever their size: they never change."""
 
 
 def compress(response: Response) -> Response:
-    """Compresses the body of a response if that helps, and returns the response.
-
-    It is made for Flask's ``after_request``.
+    """Compresses the body of a response if that makes it smaller, and returns the response. Use it
+    with Flask's ``after_request``.
 
     HEAD has the headers of GET. An ETag becomes weak, because the bytes differ by encoding and the
     text does not. If-None-Match compares weakly anyway (RFC 9110, 13.1.2).

@@ -30,10 +30,10 @@ _WIDE = 1000
 class Field:
     """An input of an experiment as a form shows it.
 
-    ``label`` and ``allowed`` say in words what it is and which values it takes; ``value`` is the
-    present one as text. An input that is one of several names has ``choices``. One with a slider
-    has ``stops``, values as text in ascending order; ``at`` is the index of the stop nearest to the
-    value.
+    ``label`` says what the input is, ``allowed`` which values it takes, and ``value`` is the
+    present value as text. ``choices`` has the names if the input is one of several names.
+    ``stops`` has values as text in ascending order if the input has a slider; ``at`` is the index
+    of the stop nearest to the present value.
     """
 
     name: str

@@ -18,7 +18,7 @@ _FOR_INVITED = "invited."
 
 def chosen(survey: Survey) -> Words:
     """Returns the texts of the interface in the language that the query names (``?language=de``),
-    else in the survey's."""
+    else in the survey's language."""
     code = request.args.get("language", "")
     return Words(code if code in LANGUAGES else survey.language)
 
@@ -44,8 +44,8 @@ def survey_texts(survey: Survey, words: Words) -> Html:
 
 
 def interface_texts(survey: Survey, words: Words) -> Html:
-    """Returns the attributes ``lang`` and ``dir`` for texts of the interface that stand among those
-    of the survey; empty if both are in the same language."""
+    """Returns the attributes ``lang`` and ``dir`` for texts of the interface within texts of the
+    survey; empty if both are in the same language."""
     if not survey_texts(survey, words):
         return Html()
     return Html.filled(

@@ -39,7 +39,8 @@ _KEY = "operation"
 
 @dataclass(frozen=True)
 class Operation:
-    """The declaration of a view: what may come as an answer, and what a request may have.
+    """The declaration of a view: which answers it may give, and which parameters, headers and body
+    a request may have.
 
     An instance is a decorator, which attaches itself to the view.
     """

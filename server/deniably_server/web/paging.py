@@ -42,8 +42,8 @@ class Pages:
 
     @property
     def before(self) -> int | None:
-        """The number of the previous page: the last one, if this is beyond it; None on the first
-        page."""
+        """The number of the previous page; None on the first page. Beyond the last page it is that
+        of the last page."""
         return min(self.number - 1, self.count) or None
 
     @property

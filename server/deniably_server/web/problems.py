@@ -57,8 +57,8 @@ class Kind:
 
     @property
     def uri(self) -> str:
-        """The member ``type`` of its documents: the address of a page of this server that explains
-        it; ``about:blank`` without a name."""
+        """The member ``type`` of problem documents of this type: the address of a page of this
+        server that explains the problem, or ``about:blank`` if the type has no name."""
         return f"/problems/{self.name}" if self.name else "about:blank"
 
 
@@ -253,8 +253,8 @@ BY_EXCEPTION: dict[type[Exception], str] = {
 
 
 def members(error: Exception) -> dict[str, object]:
-    """Returns the members of the problem document for an exception, by name, but ``instance``,
-    which names the request."""
+    """Returns {name: value} of the members of the problem document for an exception. Leaves out
+    ``instance``, which has the id of the request."""
     kind = kind_of(error)
     document: dict[str, object] = {"type": kind.uri, "title": kind.title, "status": kind.status}
     match error:
@@ -305,8 +305,8 @@ def refuse(error: Exception, environ: WSGIEnvironment) -> Response:
 
 
 def kind_of(error: Exception) -> Kind:
-    """Returns the type of problem for an exception: that of the nearest of its classes in
-    ``BY_EXCEPTION``."""
+    """Returns the type of problem for an exception. ``BY_EXCEPTION`` has it for the exception's
+    class, or else for its nearest base class."""
     name = next(BY_EXCEPTION[each] for each in type(error).__mro__ if each in BY_EXCEPTION)
     # An HTTP error that the table does not name is no fault of the server.
     if name == "internal" and isinstance(error, http.HTTPException):
@@ -405,7 +405,7 @@ def _place(traceback: TracebackType | None) -> str:
 
 
 def sentence(why: str) -> str:
-    """Returns a reason as a sentence on one line, with a capital and a full stop. It may quote the
-    request, and programs print it."""
+    """Returns a reason as a sentence, with a capital and a full stop. It is on one line, because
+    it may quote the request and be printed by programs."""
     why = one_line(why)
     return why[:1].upper() + why[1:] + ("" if why.endswith((".", "?", "!")) else ".")

@@ -25,8 +25,8 @@ def qr_code(text: str, label: str) -> Html:
 def new_qr_code(text: str, label: str) -> Html:
     """Returns the QR code of a text as SVG. Nothing caches it, so the text may be a secret.
 
-    ``label`` is the code's text for screen readers. It is dark on white, in dark mode, too, because
-    many readers of QR codes know no other.
+    ``label`` is the code's text for screen readers. The code is dark on white, in dark mode, too,
+    because many readers cannot read a QR code that is light on dark.
     """
     code, drawn = segno.make_qr(text, error="m"), BytesIO()
     code.save(

@@ -36,11 +36,12 @@ _WAITS = 6
 
 @dataclass(frozen=True)
 class Undoing:
-    """The steps by which the number of true yes is estimated: ``(sent - chance) * each =
-    estimate``.
+    """The steps by which the number of people whose true answer is yes is estimated: ``(sent -
+    chance) * each = estimate``.
 
-    ``sent`` is the number of yes among the reports, ``chance`` how many are expected where nobody's
-    answer is yes, ``left`` the difference, ``each`` the factor by which that counts. All are exact.
+    ``sent`` is the number of reports that say yes, and ``chance`` the number expected if no true
+    answer is yes. ``left`` is their difference, and ``each`` the factor that turns it into the
+    estimate. All are exact.
     """
 
     sent: int
@@ -51,8 +52,8 @@ class Undoing:
 
 
 def undoing() -> Undoing:
-    """Returns the estimate for the people of the picture, step by step: the unbiased estimator
-    n (N/n - q) / (p - q) of Warner 1965 (SPEC 2.4)."""
+    """Returns the steps of the estimate for the 30 people of the picture. The estimator is n (N/n
+    - q) / (p - q), which is unbiased (Warner 1965, SPEC 2.4)."""
     p, q = MECHANISM.law.p, MECHANISM.law.q
     chance = PEOPLE * q
     rest, factor = len(SENT) - chance, 1 / (p - q)
@@ -60,8 +61,8 @@ def undoing() -> Undoing:
 
 
 def example_numbers() -> dict[str, int]:
-    """Returns the numbers that the texts with the keys ``how.*`` have as placeholders, by name: of
-    people, of answers that pass unchanged, and of yes."""
+    """Returns {placeholder: number} for the texts with the keys ``how.*``: the numbers of people,
+    of answers that pass unchanged, and of yes."""
     passed = MECHANISM.law.p
     return {
         "all": PEOPLE,
@@ -76,10 +77,10 @@ def example_numbers() -> dict[str, int]:
 
 
 def picture(words: Words, *, moves: bool) -> Html:
-    """Returns the picture as SVG, with a text for screen readers.
+    """Returns the picture of 30 people and their reports as SVG, with a text for screen readers.
 
-    With ``moves`` it has dots that ``rain.css`` lets fall; without, it never moves. A page may have
-    only one such picture, because of its ids.
+    If ``moves`` is true, the dots can fall, by the animation in ``rain.css``. A page may have only
+    one such picture, because of its ids.
     """
     return Html.filled(
         '<svg class="rain{still}" viewBox="0 0 360 112" role="img" aria-labelledby="raint raind">'

@@ -84,7 +84,8 @@ It gets the socket, what prepares the function that answers, the limits, and the
 
 
 def generous(processor: float) -> float:
-    """Returns the limit by the clock, in seconds, for a limit of processor time."""
+    """Returns the limit by the clock, in seconds, that goes with a limit of ``processor`` seconds
+    of processor time."""
     return max(_FEWEST_BY_CLOCK, _GENEROUS * processor)
 
 
@@ -92,10 +93,11 @@ class WorkerProcess:
     """A separate process that answers one question (bytes) at a time.
 
     Each answer may take ``seconds`` of processor time, and ``clock`` seconds by the clock, by
-    default far more. ``prepare`` is called there before the first question and returns the function
-    that answers. ``niceness`` is the process's priority, 0 that of the serving process. ``forker``
-    is what runs there, by default one worker for each question. Create this before there are
-    threads, and call ``ask`` from one thread at a time.
+    default far more. ``prepare`` is called in the new process before the first question and
+    returns the function that answers. ``niceness`` is added to the process's priority value, so
+    that 0 gives it the priority of the serving process. ``forker`` is the main function of the new
+    process; the default forks a worker for each question. Create this before there are threads,
+    and call ``ask`` from one thread at a time.
     """
 
     def __init__(

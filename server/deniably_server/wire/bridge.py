@@ -59,9 +59,9 @@ log = logging.getLogger("deniably")
 class Bridge:
     """An ASGI application that runs the WSGI application ``app`` in ``threads`` threads.
 
-    ``streamed`` returns, by method and path, whether a body is read as it arrives. ``quick`` begins
-    to answer a request that needs no thread, by its scope and body, and returns None for any other
-    request. Its third argument is a function for it to call whenever deferred answers may be ready.
+    ``streamed(method, path)`` returns whether the body is passed to ``app`` while it arrives.
+    ``quick(scope, body, notify)`` begins to answer a request that needs no thread, and returns
+    None for any other request. It must call ``notify`` whenever deferred answers may be ready.
     """
 
     def __init__(

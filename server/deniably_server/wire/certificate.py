@@ -79,8 +79,9 @@ def own_certificate(address: str, folder: Path) -> OwnCertificate:
     """Returns a certificate for an address such as 192.168.1.7 and for this machine's
     ``local_name``.
 
-    The one in ``folder`` is used again, unless it ends soon, is for other names, or others may read
-    its key. A new one is written there. Raises OSError where that fails.
+    Uses the certificate in ``folder`` again, unless it ends soon, is for other names, or has a key
+    that others may read. Otherwise makes a new certificate and writes it there. Raises OSError
+    where that fails.
     """
     file, name = folder / f"{address}.pem", local_name()
     if usable := _kept(file, address, name):

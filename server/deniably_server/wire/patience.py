@@ -74,14 +74,15 @@ class HeldConnection(Protocol):
         ...
 
     def look(self, now: float, seconds: float) -> None:
-        """Closes the connection if its client made too little progress for a patience of
-        ``seconds``. ``now`` is the event loop's time."""
+        """Closes the connection if its client has kept the server waiting for more than
+        ``seconds`` without enough progress. ``now`` is the event loop's time."""
         ...
 
 
 class Connections:
-    """The open connections of a process, from the oldest to the newest: at most ``maximum``, each
-    with a patience of ``seconds``."""
+    """The open connections of a process, from the oldest to the newest: at most ``maximum``. A
+    client may keep the server waiting for ``seconds`` without progress before its connection is
+    closed."""
 
     def __init__(self, seconds: float, maximum: int) -> None:
         self._seconds, self._most = seconds, maximum
@@ -95,8 +96,8 @@ class Connections:
         return MeasuredConnection(self, config, server_state, **options)
 
     def add(self, connection: HeldConnection) -> None:
-        """Registers an open connection. Above the maximum, closes the oldest one that waits for its
-        client, or else the new one."""
+        """Registers a new connection. If there are ``maximum`` connections already, closes the
+        oldest of those that wait for their client; if none does, closes the new connection."""
         if len(self._open) >= self._most:
             slow = next((held for held in self._open if held.waits), None)
             (slow or connection).end()
@@ -175,8 +176,9 @@ class MeasuredConnection(HttpToolsProtocol):
         self.transport.abort()
 
     def look(self, now: float, seconds: float) -> None:
-        """Closes the connection if its client made too little progress for a patience of
-        ``seconds``. ``now`` is the event loop's time."""
+        """Closes the connection if its client has kept the server waiting for more than
+        ``seconds`` without sending or reading 10 KB, or beginning something new. A client that
+        read faster than it had to gets more time. ``now`` is the event loop's time."""
         acknowledged, waiting, before = self._read(), self.waits, self._seen
         if (
             before is None
@@ -297,8 +299,8 @@ class MeasuredConnection(HttpToolsProtocol):
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        """Notes that the answer was handed over; what still comes of the request's body no longer
-        counts."""
+        """Notes that the answer was handed over. The rest of the request's body, if it still
+        comes, no longer counts as progress."""
         self._in_body = False
         self._stage += 1
         super().on_response_complete()
@@ -332,7 +334,8 @@ async def _send_whole(cycle: RequestResponseCycle, answer: EncodedAnswer) -> Non
 
 
 def protocol(seconds: float, maximum: int) -> type[asyncio.Protocol]:
-    """Returns uvicorn's protocol class, which holds at most ``maximum`` connections and closes
-    those whose clients are too slow for a patience of ``seconds``."""
+    """Returns uvicorn's protocol class, which holds at most ``maximum`` connections. It closes the
+    connections of clients that keep the server waiting for more than ``seconds`` without
+    progress."""
     # uvicorn only calls its protocol class, so an object that makes connections will do.
     return cast("type[asyncio.Protocol]", Connections(seconds, maximum))

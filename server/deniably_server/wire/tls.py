@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 
 class Handshake(asyncio.Protocol):
-    """A connection during its TLS handshake; ``then`` takes the connection over afterwards."""
+    """A connection during its TLS handshake. Afterwards the protocol ``then`` handles the
+    connection."""
 
     waits = True
     """Whether the server waits for the client: always, during a handshake."""
@@ -43,7 +44,7 @@ class Handshake(asyncio.Protocol):
         self._transport.abort()
 
     def look(self, now: float, seconds: float) -> None:
-        """Does nothing: the handshake has its own limit, of the same seconds."""
+        """Does nothing, because the handshake itself ends after the same number of seconds."""
 
     # --- called by asyncio --------------------------------------------------------------------
 
@@ -65,7 +66,7 @@ class Handshake(asyncio.Protocol):
         self._early += data
 
     def eof_received(self) -> None:
-        """Notes that the client sends no more, already before the handshake is over."""
+        """Notes that the client ended its side of the connection before the handshake was over."""
         self._ended = True
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -99,7 +100,8 @@ class Handshake(asyncio.Protocol):
 
 
 class TlsConnections:
-    """The maker of a server's TLS connections, in the place of uvicorn's protocol class."""
+    """A callable that makes a server's TLS connections. uvicorn gets it in place of a protocol
+    class."""
 
     def __init__(self, connections: Connections, context: SSLContext, seconds: float) -> None:
         self._connections, self._context, self._seconds = connections, context, seconds
@@ -113,7 +115,8 @@ class TlsConnections:
 def secured(
     connections: type[asyncio.Protocol], context: SSLContext, seconds: float
 ) -> type[asyncio.Protocol]:
-    """Returns a protocol class whose connections begin with a TLS handshake of at most ``seconds``,
-    and go on as those of ``connections``, which ``patience.protocol`` returned."""
+    """Returns a protocol class whose connections begin with a TLS handshake of at most
+    ``seconds``. After the handshake they are connections of ``connections``, which
+    ``patience.protocol`` returned."""
     tls_connections = TlsConnections(cast(Connections, connections), context, seconds)
     return cast("type[asyncio.Protocol]", tls_connections)
