@@ -31,7 +31,7 @@ _SOME = 60
 
 def body(response: requests.Response, maximum: int) -> bytes:
     """Reads the body of a streamed response. Raises Refused once it exceeds ``maximum`` bytes, and
-    requests' errors, such as ReadTimeout where it takes too long."""
+    the exceptions of ``requests``, such as ReadTimeout where it takes too long."""
     try:
         return read_answer(response, maximum)
     except BadInput as error:

@@ -20,10 +20,11 @@ View = Callable[..., "ResponseReturnValue"]
 
 
 def or_ask_for_a_token(view: View) -> View:
-    """Decorates a page of results, so that a browser without a token gets a page that asks for one.
+    """Decorates a page of results, so that a browser without a token gets a page that asks for
+    one.
 
     ``analysts.js`` then fetches the same address with the token. A request with a wrong token gets
-    the refusal itself.
+    an error response.
     """
 
     @wraps(view)

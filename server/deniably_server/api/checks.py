@@ -39,8 +39,9 @@ def checks_page(name: str) -> str:
 
 
 def current_checks(name: str) -> ChecksResult:
-    """Returns the checks of a survey's whole reports. Raises NotFound where there is no such
-    survey, and Hidden while the results are hidden or the survey is open."""
+    """Returns the result of the check for fake reports that needs a survey's whole reports. Raises
+    NotFound where there is no such survey, and Hidden while the results are hidden or the survey
+    is open."""
     survey = respondents(name).closed().survey
     chosen = [index for index, _, _ in checkable(survey)]
     pair_counts = current_store().distinct_values(name, *([index] for index in chosen))

@@ -37,8 +37,8 @@ FILES: dict[str, Callable[[Publication], str]] = {
 def paper_text(name: str, file: str) -> Response:
     """Returns a text for a paper: METHODS.md, CHECKLIST.md, CITATION.cff, references.bib or .ris.
 
-    The methods section in APA style with the findings, what AAPOR asks to disclose, and how to cite
-    the survey and the sources of its methods.
+    These are the methods section in APA style with the findings, what AAPOR asks to disclose, a
+    citation of the survey, and the sources of its methods in two formats.
     """
     if file not in FILES:
         raise NotFound(f"there is no such text; there are {', '.join(FILES)}")

@@ -88,7 +88,7 @@ def current_results(
 ) -> SurveyResult:
     """Returns the results of a survey as of now, or only those of its question ``only``.
 
-    They are those of the subgroup that the query names, if it names one. ``smooth`` smooths
+    If the query names a subgroup, the results are those of this subgroup. ``smooth`` smooths
     distributions. Raises as ``respondents`` does.
     """
     sample = respondents(name)

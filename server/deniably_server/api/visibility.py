@@ -38,8 +38,9 @@ class VisibleSurvey:
 def visible_survey(name: str) -> VisibleSurvey:
     """Returns the survey ``name``, if the caller may see its results.
 
-    Raises NotFound, Hidden while the survey's rules hide the results, and Unauthorised or Forbidden
-    if they are for analysts and the caller is none. No refusal says how many reports there are.
+    Raises NotFound, Hidden while the survey's rules hide the results, and Unauthorised or
+    Forbidden if the results are for analysts and the caller is not an analyst. No refusal says how
+    many reports there are.
     """
     store = current_store()
     survey = store.survey(name)
@@ -105,7 +106,7 @@ def given_out_survey(name: str) -> Survey:
     """Returns a closed survey whose reports the caller may have (``ResultsRule.reports``).
 
     Raises NotFound where there is no such survey, Unauthorised or Forbidden where reports are for
-    analysts and the caller is none, and Hidden as ``check_given_out`` does.
+    analysts and the caller is not an analyst, and Hidden as ``check_given_out`` does.
     """
     store = current_store()
     survey = store.survey(name)

@@ -87,8 +87,8 @@ def _of_file(path: Path) -> Any:
 
 
 def values(text: str | None) -> list[Hashable] | None:
-    """Returns the answers in a comma-separated text, as Python values: numbers and booleans where
-    a part is one in JSON, such as 3 or true, else strings. Returns None if ``text`` is None."""
+    """Returns the answers in a comma-separated text. A number, true or false becomes a Python
+    number or bool, and everything else a string. Returns None if ``text`` is None."""
     if text is None:
         return None
     return [_value(part.strip()) for part in text.split(",")]

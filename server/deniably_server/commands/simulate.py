@@ -84,8 +84,8 @@ def simulate(
     """Run the survey FILE on made-up or known people and compare with the truth.
 
     A trusted curator would collect the true answers and add noise to what is published. With
-    --curator you see, beside every estimate, what a curator would publish. It is more precise, but
-    people would have to trust the curator.
+    --curator you see, beside every estimate, what a curator would publish. The curator's number is
+    more precise, but people would have to trust the curator.
     """
     from deniably.simulation.runs import compare
     from deniably.survey.strata import titled

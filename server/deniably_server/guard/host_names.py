@@ -27,7 +27,7 @@ _BY_NUMBER = {"/healthz", "/readyz", "/metrics"}
 
 class HostCheck:
     """WSGI middleware that answers a request only under the server's own host ``names``, or under
-    any name if there are none.
+    any name if ``names`` is empty.
 
     Requests without one valid Host header are refused with Malformed (RFC 9112, section 3.2), and
     those for other names with Misdirected.

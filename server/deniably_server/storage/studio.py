@@ -63,8 +63,8 @@ Opened = Callable[[], AbstractContextManager[Connection]]
 @dataclass(frozen=True)
 class Draft:
     """A revision of a draft. ``day`` is that of its last edit, and ``gone`` the day on which the
-    draft was deleted, else empty. ``undo`` is the operation that takes the last edit back, where
-    ``edit_draft`` has just made this revision."""
+    draft was deleted, else empty. ``undo`` is the operation that takes the last edit back, if
+    ``edit_draft`` has just made this revision, else None."""
 
     id: str
     revision: int

@@ -121,7 +121,7 @@ def question_form(draft: Mapping[str, Any], question: str) -> QuestionForm | Non
 
 
 def lines_of(choices: object) -> str:
-    """Returns the labels of choices as text, one a line; empty for what is no list."""
+    """Returns the labels of choices as text, one a line; empty if ``choices`` is not a list."""
     if not isinstance(choices, list):
         return ""
     return "\n".join(_label(choice) for choice in cast(list[object], choices))

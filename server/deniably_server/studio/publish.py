@@ -50,7 +50,7 @@ _SIGNED = ("unauthorised", "forbidden")
 
 
 class DefinitionAnswer(TypedDict):
-    """The definition as the draft would be published."""
+    """The definition that would be published of the draft."""
 
     definition: dict[str, Any]
 

@@ -40,7 +40,7 @@ def register_room(database: Connection) -> float:
 def enter_owner(database: Connection, survey: str, token: str, size: int, quotas: Quotas) -> None:
     """Records that a token published a survey, whose register entry takes ``size`` bytes.
 
-    Raises Quota where that exceeds the token's quotas or the register's limit.
+    Raises Quota where this survey exceeds the token's quotas or the register's limit.
     """
     check_quotas(database, token, size, quotas)
     database.execute("INSERT INTO owners VALUES (?, ?, ?, ?)", (survey, token, today(), size))

@@ -72,8 +72,7 @@ def add_counts(
 
 
 def merge_shards(database: Connection, survey: str) -> None:
-    """Replaces the rows of all shards, in the tallies of a closed survey, by one row for each
-    count, which has their sum."""
+    """Adds up the shards of a closed survey's tallies, so that every count has one row."""
     if not database.execute(
         "SELECT 1 FROM totals WHERE survey = ? AND shard > 0 LIMIT 1", [survey]
     ).fetchone():

@@ -43,8 +43,8 @@ def erase_order(database: Connection) -> None:
 
 
 def forget_marks(database: Connection) -> None:
-    """Removes all marks from a copy of a database, whose rows were written in the order of their
-    keys."""
+    """Removes the marks of all surveys that wait for a rewrite. It is for a copy of a database,
+    whose rows were written in the order of their keys."""
     database.execute("DELETE FROM settings WHERE key LIKE ?", [f"{_MARK}%"])
 
 
