@@ -151,9 +151,9 @@ def plan(
     the epsilon that each question needs. With --difference and --power it plans a test: how many
     respondents show the difference. With --difference and --n it gives the power of the test.
 
-    Every epsilon is printed with its odds and its worst guess. The worst guess is the rate at
-    which somebody who sees a report can guess which of two equally likely answers is behind it: at
-    most so many of 100 guesses are right.
+    Every epsilon is printed with its odds and its worst guess. For the worst guess, somebody sees
+    a report and guesses which of two equally likely answers is behind it. At most so many of 100
+    such guesses are right.
     """
     if machines is not None:
         if n is None or any((file, epsilon, margin, difference, power, times, counts, curve)):
