@@ -105,7 +105,7 @@ def audit(
     proved    exit 0  every branch walked, every class of inputs replayed
     replayed  exit 0  each answer often enough, byte for byte as specified
     in part   exit 3  no fault, but not all was reached or JavaScript not run
-    counted   exit 4  reports were only counted and tested against the probabilities
+    counted   exit 4  only the frequencies of reports were tested
     failed    exit 1  a fault; --again runs its witness once more
 
     Only exit 0 is a pass. The chance of a false alarm is at most one in a million for each
