@@ -57,9 +57,9 @@ class Provenance:
 
 
 def provenance(register: Register, survey: Survey) -> Provenance:
-    """Returns what a register says about a survey, after verifying the author's signature.
+    """Returns the entries of a register about a survey, after verifying the author's signature.
 
-    Raises BadRegister where the register does not list this very definition.
+    Raises BadRegister where the register does not list exactly this definition.
     """
     entry = register.find(survey)
     closed = [

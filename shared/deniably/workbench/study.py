@@ -46,16 +46,16 @@ class Study(Table):
     """A closed survey and its reports, as ``deniably.open`` returns them.
 
     Printed, a study shows its title and a line for each question: type, reports, mechanism and
-    epsilon. ``n`` is the number of respondents. ``source`` is what a register proves about the
-    survey, verified; None for reports that were not opened from a server or an export.
+    epsilon. ``n`` is the number of respondents. ``source`` is what a server's register proves
+    about the survey; None for reports that were not opened from a server or an export.
 
     A study of a tally file has counts and no reports: methods that need whole reports then raise
-    NoResults, and say so.
+    NoResults.
 
-    Every method returns a frozen value with ``to_frame()``, ``to_dict()`` and a table as its text.
-    All methods estimate from randomised reports, under the same assumptions: people answered as
-    they were asked, devices kept to the design, and respondents are a random sample of the
-    population that intervals are for.
+    Methods that estimate return a frozen value with ``to_frame()`` and ``to_dict()``, which is
+    printed as a table. All of them estimate from randomised reports, under the same assumptions:
+    people answered as they were asked, devices kept to the design, and respondents are a random
+    sample of the population that intervals are for.
 
     The class is long because its docstrings are the reference of the library: each method is a few
     lines that call ``collected``, ``distributions``, ``weighted_figures`` or ``comparing``.
@@ -144,16 +144,17 @@ class Study(Table):
         2020). With weights, weighted means of unbiased scores (Binder 1983). **Assumption.** Those
         of every ``Study`` method; weights depend on strata alone.
 
-        ``confidence`` is from 0.5 to 0.999. ``smooth`` fits smooth distributions of numbers: only
-        if you know them to be smooth. ``by`` is a key of the survey's strata, such as "site": each
-        of its values that has results is estimated by itself. The columns are those of
-        ``results.csv``.
+        ``confidence`` is from 0.5 to 0.999. ``smooth`` fits smooth distributions of numbers; use
+        it only if you know them to be smooth. ``by`` is a key of the survey's strata, such as
+        "site": each value of the key that has results is estimated by itself. The columns are
+        those of ``results.csv``.
 
-        ``weights`` give the shares and means of one question with a weight for each stratum, such
-        as ``{"north": 1.2, "south": 0.8}`` or ``study.rake(margins)``; no list of weights per
-        person is taken, as reports are sorted by content. With several keys a stratum is the tuple
-        of its values, the keys in alphabetical order. ``strata`` are keys: the errors of weighted
-        figures are then those within strata.
+        With ``weights`` the shares and means of one question are weighted. ``weights`` has a
+        weight for each stratum, such as ``{"north": 1.2, "south": 0.8}``, or is the result of
+        ``study.rake(margins)``. A list with a weight for each person is refused, as reports are
+        sorted by content. With several keys a stratum is the tuple of its values, in alphabetical
+        order of the keys. ``strata`` are keys: the errors of weighted figures are then those
+        within strata.
 
         Raises NoFigure for an unknown question or key, BadModel for weights that do not fit, and
         NoResults where a server refuses or a tally file has no counts by stratum.

@@ -94,7 +94,7 @@ def masks(mechanism: SubsetSelection) -> CondensedTable | None:
 
 def rotated(masks: UnsignedInts, answers: Integers, k: int) -> Packed:
     """Returns the reports to ``answers``, shape (n, ceil(k/8)). ``masks`` are reports to answer 0,
-    as the table of ``masks`` draws them.
+    as the table of the function ``masks`` draws them.
 
     Adding x to every choice, modulo k, maps the subsets that contain 0 one to one to the subsets
     that contain x. So a report to answer 0 becomes one to answer x, with the right distribution.

@@ -149,10 +149,11 @@ class TalliedSet:
 
 
 def shown_strata(survey: Survey, strata: Sequence[Counts]) -> tuple[Counts, ...]:
-    """Returns the counts of each stratum if all strata have enough reports to be shown; otherwise
-    one sum over all strata.
+    """Returns the counts of each stratum if all strata have enough reports to be shown. Otherwise
+    returns a single item, the counts of all strata together.
 
-    One hidden stratum would follow from the others and the sum, so either all are shown or none.
+    If only one stratum were hidden, its counts would follow from those of the others and the
+    total; so either all strata are shown or none.
     """
     if len(strata) > 1 and not may_be_seen(survey, strata):
         return (reduce(add, strata),)

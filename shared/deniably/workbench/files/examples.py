@@ -23,8 +23,9 @@ _Language = TypeVar("_Language", bound=ScriptCode)
 
 @dataclass(frozen=True)
 class Example:
-    """A regression of ``outcome``, a 0/1 column with the probabilities ``p`` and ``q`` of a 1, on
-    the ``strata``."""
+    """A logistic regression of the 0/1 column ``outcome`` on the ``strata``. ``p`` and ``q`` are
+    the probabilities of a 1 if the true answer is the choice that the column is about, and if it
+    is another."""
 
     outcome: str
     p: Fraction
