@@ -24,10 +24,12 @@ from deniably.results.drawing.row import Row
 
 @dataclass(frozen=True)
 class Card:
-    """One question on the page of results: its exhibit, and its ``line`` in the overview on top.
+    """One question on the results page: its exhibit, and its ``line`` in the overview at the top
+    of the page.
 
-    ``own`` is the line's axis for a mean; None for a share, as all shares have one axis. ``half``
-    is half the width of the widest interval among the question's shares; None without shares.
+    ``own`` is the axis of a line that shows a mean; it is None for a share, as all shares have a
+    common axis. ``half`` is half the width of the widest interval among the question's shares;
+    None without shares.
     """
 
     exhibit: Exhibit
@@ -64,10 +66,11 @@ def glance(
     about: str = "One line a question",
     heading: str = "Question",
 ) -> list[Html]:
-    """Returns the overview at the top of the page as tables with one line per card: one table of
-    shares on a common axis, and one of means, each on an axis of its own.
+    """Returns the overview at the top of the page as tables with one line per card: a table of
+    shares on a common axis, and a table of means, each line on its own axis.
 
-    ``about`` (the caption) and ``heading`` (of the labels) are for screen readers.
+    ``about`` is the caption and ``heading`` the heading of the labels; both are for screen
+    readers.
     """
     heads = heads_at(confidence)
     of_shares = [card.line for card in all_cards if card.own is None]
@@ -85,13 +88,14 @@ def glance(
 
 @dataclass(frozen=True)
 class Precision:
-    """How precise the shares of a result are: half-widths of intervals, as text in percentage
-    points.
+    """The precision of the shares of a result. Widths are half-widths of intervals, as texts in
+    percentage points.
 
-    Each question counts with its widest interval. ``typical`` is the median over the questions,
-    ``best`` and ``worst`` are the smallest and the largest, and ``of_worst`` is the label of that
-    last question. ``grade`` is a word for ``typical``. ``four_times`` is the number of respondents
-    that would halve the widths. ``below`` says whether any share reads "below" a number.
+    For each question the widest interval is taken. ``typical`` is the median of the questions'
+    widths, ``best`` the smallest and ``worst`` the largest; ``of_worst`` is the label of the
+    question with the largest. ``grade`` is a word for the typical width, such as "good".
+    ``four_times`` is the number of respondents that would halve the widths. ``below`` is True if
+    some share is printed as "below" a number.
     """
 
     grade: str

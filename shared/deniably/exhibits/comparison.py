@@ -37,8 +37,8 @@ class Comparison(Generic[_Document]):
     closed."""
 
     def missing(self, arguments: Mapping[str, Any]) -> str:
-        """Returns a sentence that asks for the first parameter that ``arguments`` lacks; empty if
-        none is missing."""
+        """Returns a sentence that asks for the first of the parameters ``asks`` that is not in
+        ``arguments``; empty if none is missing."""
         for name, about in self.asks.items():
             if name not in arguments:
                 return f"“{name}” is missing: {about}"

@@ -47,9 +47,9 @@ CROSSTAB = (
 
 @dataclass(frozen=True)
 class CrosstabStrips:
-    """The share of one answer within each answer to the other question: drawn as ``marks``, and
-    the most telling shares as a sentence (``finding``; empty unless the test of independence
-    rejects)."""
+    """The share of one answer to a question, separately for each answer to the other question.
+    ``marks`` draws these shares. ``finding`` is a sentence that names them, of many only the
+    smallest and the largest; empty unless the test rejects independence."""
 
     marks: Strips
     finding: str
@@ -58,10 +58,11 @@ class CrosstabStrips:
 def exhibit(
     document: CrosstabResult, survey: Survey, of: Of | None = None, closed: str = ""
 ) -> Exhibit:
-    """Returns all that is shown of a cross-table of ``survey``, which was closed on the day
-    ``closed``.
+    """Returns the exhibit of a cross-table: its words, pictures and numbers. ``survey`` was closed
+    on the day ``closed``.
 
-    ``of`` is what the percentages are of; None takes what ``usual`` chooses.
+    Percentages are of rows, columns or everybody, as ``of`` says; if that is None, as ``usual``
+    chooses.
     """
     of = of or usual(document)
     level, shares = level_text(document["confidence"]), f"Percentages {ABOUT[of]}"
@@ -131,23 +132,25 @@ def records(document: CrosstabResult) -> Records:
 
 
 def usual(document: CrosstabResult) -> Of:
-    """Returns what a page's percentages are of at first: whatever can be drawn as strips, else the
-    rows."""
+    """Returns whether a page shows percentages of rows or of columns by default: of columns if
+    only those can be drawn as strips, else of rows."""
     return "columns" if len(document["rows"]) == 2 < len(document["columns"]) else "rows"
 
 
 def half_width(document: CrosstabResult, of: Of) -> float:
-    """Returns half the median width of the intervals of these percentages, as a share from 0 to
-    1."""
+    """Returns half the median width of the intervals of the percentages ``of``, as a share from 0
+    to 1."""
     intervals = [_share(cell, of)[1] for line in document["cells"] for cell in line]
     return median(high - low for low, high in intervals) / 2
 
 
 def strips(document: CrosstabResult, of: Of) -> CrosstabStrips | None:
-    """Returns a strip for each row, or each column if ``of`` is "columns": among those people, the
-    share of the first of the two answers to the other question.
+    """Returns strips of the share of one answer, with a strip for each row of the table: of the
+    people in that row, the share who gave the first of the two answers in the columns. If ``of``
+    is "columns", rows and columns are exchanged.
 
-    Returns None for percentages of everybody, and unless that other question has two answers.
+    Returns None for percentages of everybody, and unless the question of these shares has two
+    answers.
     """
     if of == "all":
         return None
@@ -170,7 +173,8 @@ def strips(document: CrosstabResult, of: Of) -> CrosstabStrips | None:
 
 
 def pairs(document: CrosstabResult, of: Of) -> list[Row]:
-    """Returns a row for each pair of answers, for a figure that has no room for a heat table."""
+    """Returns a drawn row for each pair of answers: the list that replaces a heat table in a
+    figure without room for the table."""
     return [
         share_row(", ".join(cell.names), cell.estimate, cell.interval)
         if of == "all"
@@ -181,8 +185,8 @@ def pairs(document: CrosstabResult, of: Of) -> list[Row]:
 
 
 def silent(document: CrosstabResult, of: Of) -> list[str]:
-    """Returns the labels of the rows or columns in which too few people are to estimate any
-    share."""
+    """Returns the labels of the rows or columns that have too few people for any of their shares
+    to be estimated."""
     if of == "all":
         return []
     labels = document["columns"] if of == "columns" else document["rows"]
@@ -194,8 +198,8 @@ def silent(document: CrosstabResult, of: Of) -> list[str]:
 
 
 def silence(labels: Sequence[str]) -> str:
-    """Returns a sentence that says for which answers nothing can be said; empty without
-    ``labels``."""
+    """Returns a sentence that too few people gave the answers ``labels`` to say anything about
+    them; empty without ``labels``."""
     if not labels:
         return ""
     return f"Too few to say anything about those who answered {quoted(list(labels))}."
@@ -204,9 +208,9 @@ def silence(labels: Sequence[str]) -> str:
 def together(document: CrosstabResult, of: Of, titles: tuple[str, str]) -> Heat:
     """Returns the heat table of all pairs of answers.
 
-    ``titles`` are short names of the two questions. Margins are shares of everybody; a margin that
-    would be 100 % everywhere is left out. A hatched cell cannot be told from an empty one, or its
-    row or column has too few people.
+    ``titles`` are short names of the two questions. The margins show shares of everybody; a margin
+    that would be 100 % everywhere is left out. A cell is hatched if its share cannot be
+    distinguished from 0, or its row or column has too few people.
     """
     shares = [[_share(cell, of) for cell in line] for line in document["cells"]]
     # Shades are relative to the largest share that is known, so that a table of small shares has

@@ -42,10 +42,11 @@ DIFFERENCE = (
 def exhibit(
     document: DifferencesResult, survey: Survey, state: str = "closed", closed: str = ""
 ) -> Exhibit:
-    """Returns all that is shown of the differences in one question of ``survey``.
+    """Returns the exhibit of the differences in one question of ``survey``: its words, pictures
+    and numbers.
 
-    ``state`` is that of the survey, and ``closed`` the day on which it was closed, empty if that
-    is not known.
+    ``state`` is "open" or "closed", and ``closed`` the day on which the survey was closed, empty
+    if that is not known.
     """
     question = survey.question(document["question_name"])
     other, level, count = (
@@ -131,16 +132,16 @@ def records(document: DifferencesResult) -> Records:
 
 
 def rows(document: DifferencesResult) -> list[Row]:
-    """Returns the drawn rows, the largest difference first, each of the larger share over the
-    smaller. Rows that are not shown to differ are grey with an open dot."""
+    """Returns a drawn row for each difference, the largest first. Of two answers, the more
+    frequent one comes first. A row whose test shows no difference is grey with an open dot."""
     return [
         tested_difference.row(_label(difference), difference) for difference in _by_size(document)
     ]
 
 
 def statement(document: DifferencesResult) -> str:
-    """Returns a sentence that counts the differences that are shown, and names the pairs that
-    cannot be told apart."""
+    """Returns a sentence with the number of differences that the tests show, and the names of the
+    pairs that cannot be told apart."""
     differences = document["differences"]
     apart = [difference for difference in differences if tested_difference.differs(difference)]
     what = "answers" if document["other"] else "pairs of answers"
@@ -169,7 +170,7 @@ def statement(document: DifferencesResult) -> str:
 
 
 def family(document: DifferencesResult) -> str:
-    """Returns sentences on how the tests were adjusted for being several, and which pairs would
+    """Returns sentences on how the p-values of several tests were adjusted, and which pairs would
     differ if tested alone; empty for a single test."""
     differences = document["differences"]
     if len(differences) == 1:
@@ -198,11 +199,11 @@ def _leaves_out_0(difference: AdjustedResult) -> bool:
 
 
 def finding(document: DifferencesResult, *, of_some: bool = False) -> str:
-    """Returns a sentence on which answer leads, as far as the tests show it; empty for two
-    surveys.
+    """Returns a sentence on which answer is the most frequent, as far as the tests show that;
+    empty if two surveys are compared.
 
-    With ``of_some``, only some people were asked the question, and "not applicable" is no answer
-    that can lead.
+    With ``of_some``, only some people were asked the question, and "not applicable" is not
+    considered as an answer.
     """
     if document["other"]:
         return ""

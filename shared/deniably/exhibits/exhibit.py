@@ -17,10 +17,11 @@ from deniably.results.rows import ResultRow
 
 @dataclass(frozen=True)
 class Records:
-    """The exact numbers of a document, one row per figure in the document's order, for CSV files
-    and data frames.
+    """The exact numbers of a document, for CSV files and data frames: one row per figure, in the
+    document's order.
 
-    Each call of ``rows`` makes the rows again, so that a long table is never kept in memory.
+    ``rows`` is a function that makes the rows each time it is called, so that a long table is
+    never kept in memory.
     """
 
     columns: tuple[str, ...]
@@ -48,10 +49,10 @@ class Picture:
     """A chart or table (``marks``) and the texts around it on a page: ``heading`` and ``finding``
     above, ``notes`` below.
 
-    With a ``summary``, a page folds the marks away below that text; ``unseen`` completes the
-    summary for screen readers. With a ``region``, the marks scroll sideways and screen readers
-    call them by that name; a ``wide`` table may be wider than the screen. ``apart`` starts a new
-    card.
+    If there is a ``summary``, the page folds the marks away below that text; ``unseen`` completes
+    the summary for screen readers. If there is a ``region``, the marks scroll sideways, and screen
+    readers use the text as their name; a ``wide`` table may be wider than the screen. If
+    ``apart``, the picture starts a new card.
     """
 
     marks: Marks
@@ -73,10 +74,10 @@ class Picture:
 
 @dataclass(frozen=True, kw_only=True)
 class Exhibit:
-    """All that is shown of one result ``document``: words, pictures, tables and exact numbers.
+    """One result ``document`` in all its presentations: words, pictures, tables and exact numbers.
 
-    Fields that are slow to compute are functions without arguments; a renderer calls those it
-    needs.
+    Fields that are slow to compute are functions without arguments, which a renderer calls only if
+    it needs the value.
     """
 
     document: Any
@@ -153,7 +154,7 @@ class Exhibit:
 
     @property
     def unfolded(self) -> list[Picture]:
-        """Returns the pictures that a page shows at once."""
+        """Returns the pictures that a page shows unfolded."""
         return [picture for picture in self.pictures() if not picture.summary]
 
     @property

@@ -13,10 +13,11 @@ from deniably.survey.survey import Survey
 
 
 def finding(survey: Survey, tallies: Mapping[str, Tally], *, address: str) -> Card:
-    """Returns the card of the first question, with its line changed to stand for the whole survey.
+    """Returns the card of the first question, with a line that represents the whole survey in a
+    list of surveys.
 
-    The line's label is the survey's title and links to ``address``. Its note names the first
-    question and the answer that the line shows, and counts the people. ``tallies`` has the tally
+    The line's label is the survey's title and links to ``address``. Its note has the first
+    question, the answer whose share is drawn, and the number of people. ``tallies`` has the tally
     of each question by name.
     """
     first = survey.questions[0].name

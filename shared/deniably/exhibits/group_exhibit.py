@@ -36,10 +36,11 @@ K_MEANS = (
 def exhibit(
     document: GroupsResult, shown: PointResult, survey: Survey, state: str, closed: str = ""
 ) -> Exhibit:
-    """Returns all that is shown of the groups on the map of one question of ``survey``.
+    """Returns the exhibit of the groups on the map of one question of ``survey``: its words,
+    pictures and numbers.
 
-    ``document`` has the groups and ``shown`` the map's own result. ``state`` is that of the
-    survey, and ``closed`` the day on which it was closed, empty if that is not known.
+    ``document`` has the groups, and ``shown`` the shares of the map's areas. ``state`` is "open"
+    or "closed", and ``closed`` the day on which the survey was closed, empty if that is not known.
     """
     question, number = survey.question(document["question"]), len(document["groups"])
     assert isinstance(question, Point)

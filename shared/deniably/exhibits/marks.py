@@ -33,9 +33,9 @@ class Marks(PaperPart, Protocol):
 class Strips(PaperStrips):
     """Estimates with intervals, one row each on a common axis.
 
-    ``about`` (the caption) and ``heading`` (of the column of labels) are for screen readers;
-    ``titled`` shows the caption to everybody. ``heads`` are the headings of the two columns of
-    figures. ``above`` is drawn over the axis.
+    ``about`` is the caption and ``heading`` the heading of the labels, both for screen readers;
+    with ``titled`` the caption is visible to everybody. ``heads`` are the headings of the
+    estimates and of their intervals. ``above`` is drawn over the axis.
     """
 
     about: str = ""
@@ -54,8 +54,8 @@ class Strips(PaperStrips):
 
 @dataclass(frozen=True)
 class HeatTable(PaperTable):
-    """A heat table with the shares of pairs of answers. ``cells`` lists the same shares as rows,
-    for a figure on paper that has no room for the table."""
+    """A heat table with the shares of pairs of answers. ``cells`` returns the same shares as rows,
+    for a figure for a paper without room for the table."""
 
     about: str = ""
     cells: Callable[[], Sequence[Row]] = tuple
@@ -67,13 +67,13 @@ class HeatTable(PaperTable):
 
 @dataclass(frozen=True)
 class Trends(PaperTrends):
-    """Line charts over the waves, one panel per figure; ``small`` draws several panels side by
-    side."""
+    """Line charts over the waves, with a panel for each figure. With ``small`` the panels are
+    small and side by side."""
 
     small: bool = False
 
     def html(self) -> Html:
-        """Returns the panels; small ones have their labels above them."""
+        """Returns the panels; each small panel has its label above."""
         if not self.small:
             panels = (trend(panel.label, panel.rows, self.axis) for panel in self.panels)
             return Html.joined("", panels)
@@ -101,7 +101,7 @@ class AreaMap(PaperMap):
     beside: Html | None = None
 
     def html(self) -> Html:
-        """Returns the map, and what stands ``beside`` it."""
+        """Returns the map, and next to it the content of ``beside``."""
         mapped = plot.area_map(self.about, self.map, self.centres)
         if self.beside is None:
             return mapped
@@ -117,5 +117,5 @@ class Columns(PaperColumns):
     about: str = ""
 
     def html(self) -> Html:
-        """Returns the table; it scrolls sideways by itself."""
+        """Returns an HTML table, which scrolls sideways where the screen is too narrow."""
         return strip.plain_table(self.about, self.heads, self.lines)

@@ -49,17 +49,17 @@ def paper(exhibit: Exhibit) -> Paper:
 
 
 def headed(short: str, label: str) -> tuple[str, str]:
-    """Returns the title of a figure, and the start of its lede: empty, or the full question and a
-    space.
+    """Returns the title of a figure, and the beginning of its subtitle.
 
-    The title is the full ``label``, which a figure has room for, unless the author wrote a
-    ``short`` label.
+    If the author wrote a ``short`` label, that is the title, and the subtitle begins with the full
+    ``label`` and a space. Otherwise the title is the full label, and the beginning is empty.
     """
     return (label, "") if short == cut(label) else (short, f"{label} ")
 
 
 def with_room(part: PaperPart) -> PaperPart:
-    """Returns ``part``; a heat table that is too large for a figure becomes a list of its cells."""
+    """Returns ``part`` unchanged, but a heat table that is too large for a figure as a list of its
+    cells."""
     if not isinstance(part, HeatTable) or has_room(part):
         return part
     cells = part.cells()
@@ -73,7 +73,8 @@ def has_room(table: HeatTable) -> bool:
 
 
 def fewer(part: PaperPart) -> PaperPart:
-    """Returns ``part`` with at most ``MOST_ROWS`` rows, those furthest from 0."""
+    """Returns ``part`` with at most ``MOST_ROWS`` rows: those whose estimates are furthest from
+    0."""
     match part:
         case PaperStrips():
             return _fewer(part)
@@ -84,8 +85,8 @@ def fewer(part: PaperPart) -> PaperPart:
 
 
 def left_out(part: PaperPart, what: str = "answers") -> str:
-    """Returns a note that ``fewer`` left rows out of ``part``; empty if it left out none. ``what``
-    names the rows, such as "answers"."""
+    """Returns a note on the rows that ``fewer`` leaves out of ``part``; empty if all are kept.
+    ``what`` is the word for the rows, such as "answers"."""
     rows = part.listed if isinstance(part, PaperMap) else part
     if not isinstance(rows, PaperStrips) or len(rows.rows) <= MOST_ROWS:
         return ""
@@ -93,8 +94,8 @@ def left_out(part: PaperPart, what: str = "answers") -> str:
 
 
 def nearest_last(row: Row) -> float:
-    """Returns a sort key: the largest absolute estimate first, and rows without an estimate
-    last."""
+    """Returns a key that sorts rows by absolute estimate, the largest first, and rows without an
+    estimate last."""
     return -abs(row.estimate) if row.drawn else 1.0  # every other key is at most 0
 
 

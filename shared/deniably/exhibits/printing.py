@@ -14,8 +14,8 @@ TEXTS = 2
 
 
 def share(estimate: float | None, interval: Sequence[float]) -> tuple[str, str]:
-    """Returns a share and its interval as texts; without an estimate, that there are too few
-    people to say, and an empty text."""
+    """Returns a share and its interval as texts. Without an estimate, the first text is that there
+    are too few people, and the second is empty."""
     if estimate is None:
         return rounding.UNKNOWN, ""
     reading = rounding.share(estimate, list(interval))
@@ -25,8 +25,8 @@ def share(estimate: float | None, interval: Sequence[float]) -> tuple[str, str]:
 def apart(
     estimate: float, interval: Sequence[float], *, shares: bool, unit: str = ""
 ) -> tuple[str, str]:
-    """Returns a difference and its interval as pages print them: of shares in percentage points,
-    of means in their ``unit``."""
+    """Returns a difference and its interval as texts: in percentage points if it is between
+    ``shares``, otherwise in the ``unit`` of the means."""
     if shares:
         reading = rounding.points(estimate, interval)
         return reading.value, reading.bare
@@ -51,14 +51,15 @@ def p_text(p: float) -> str:
 
 
 def whole_rows(rows: Iterable[ResultRow]) -> list[ResultRow]:
-    """Returns each row with every column of ``results.csv``, in the order of that file; missing
-    columns are None."""
+    """Returns the rows with all columns of ``results.csv``, in the order of that file; a column
+    that a row lacks is None."""
     return [{key: row.get(key) for key in COLUMNS} for row in rows]
 
 
 def table_lines(rows: Iterable[ResultRow], confidence: float) -> list[tuple[str, ...]]:
-    """Returns the lines of a table for people, the headings first, from rows as in
-    ``results.csv``."""
+    """Returns a table for people: a line of headings, then a line for each of ``rows``, which have
+    the columns of ``results.csv``. Rows without an interval are left out, as are shares of
+    everybody where there are shares of those who were asked."""
     heading = ("question", "answer", "estimate", f"{level_text(confidence)} interval", "n")
     return [heading, *_lines(rows)]
 

@@ -32,8 +32,8 @@ from deniably.results.rows import COLUMNS, ResultRow, rows
 
 
 def exhibit(result: SurveyResult, name: str, closed: str = "") -> Exhibit:
-    """Returns all that is shown of the question ``name`` in a document of results. ``closed`` is
-    the day on which the survey was closed, empty if that is not known.
+    """Returns the exhibit of the question ``name`` in a document of results: its words, pictures
+    and numbers. ``closed`` is the day on which the survey was closed, empty if that is not known.
 
     Raises KeyError if there is no such question.
     """
@@ -49,9 +49,8 @@ def exhibits(result: SurveyResult) -> list[Exhibit]:
 def exhibit_of(
     result: SurveyResult, question: QuestionResult, drawn: Drawn, closed: str = ""
 ) -> Exhibit:
-    """Returns all that is shown of a question in a document of results, with pictures that were
-    ``drawn`` before. ``closed`` is the day on which the survey was closed, empty if that is not
-    known."""
+    """Returns the exhibit of a question in a document of results, given its pictures ``drawn``.
+    ``closed`` is the day on which the survey was closed, empty if that is not known."""
     source, protection = ResultsSource.of_result(result, closed), Protection.of_result(question)
     level = level_text(result.confidence)
     interval = f"{level} interval"

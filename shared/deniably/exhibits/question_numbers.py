@@ -33,8 +33,8 @@ _LEAST_SEEN = 0.001
 
 
 def number_tables(question: QuestionResult, interval: str) -> Iterator[Printed]:
-    """Yields the tables of a question: shares among those who were asked, shares of everybody,
-    means, and combinations, as far as it has them.
+    """Yields the tables of a question, those that its type has: of shares among those who were
+    asked, shares of everybody, means, and combinations.
 
     ``interval`` is the heading of the column of intervals, such as "95 % interval".
     """
@@ -65,8 +65,8 @@ def number_tables(question: QuestionResult, interval: str) -> Iterator[Printed]:
 
 
 def method(question: QuestionResult, interval: str) -> Iterator[str]:
-    """Yields paragraphs on how the figures were estimated, whom they are about, and by how much
-    fake reports could move them at most.
+    """Yields paragraphs on how a question's figures were estimated, which population they are
+    about, and how far fake reports could move them at most.
 
     ``interval`` is the name of the intervals, such as "95 % interval".
     """

@@ -48,12 +48,12 @@ RISK = f"with a risk of 5{NARROW}% over all of them"
 
 @dataclass(frozen=True)
 class Drawn:
-    """What is drawn of one question: its pictures on a page, the parts of its figure for a paper,
+    """The drawings of one question: its pictures on a page, the parts of its figure for a paper,
     and the notes below.
 
-    ``line`` is its row in the overview of all questions. ``own`` is that row's axis for a mean;
-    None for a share, as all shares have one axis. ``half`` is half the width of the widest
-    interval among the shares; None without shares.
+    ``line`` is the question's row in the overview of all questions. ``own`` is the axis of a row
+    that shows a mean; it is None for a share, as all shares have a common axis. ``half`` is half
+    the width of the widest interval among the shares; None without shares.
     """
 
     pictures: Sequence[Picture]
@@ -66,18 +66,19 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Heads:
-    """Headings of the two columns of figures; ``interval`` names the interval with its level."""
+    """Column headings of estimates and their intervals; ``interval`` is the heading of intervals,
+    such as "95 % interval"."""
 
     interval: str
 
     @property
     def shares(self) -> tuple[str, str]:
-        """Returns the headings above shares: of the estimates and of their intervals."""
+        """Returns the headings of two columns: shares and their intervals."""
         return ("Estimate", self.interval)
 
     @property
     def means(self) -> tuple[str, str]:
-        """Returns the headings above means: of the estimates and of their intervals."""
+        """Returns the headings of two columns: means and their intervals."""
         return ("Mean", self.interval)
 
 
@@ -87,7 +88,7 @@ def heads_at(confidence: float) -> Heads:
 
 
 def draw(question: QuestionResult, heads: Heads) -> Drawn:
-    """Returns what is drawn of a question, chosen by its type."""
+    """Returns the drawings of a question; its type decides which."""
     match question:
         case OfChoicesResult():
             if question.among_asked is not UNSET:
@@ -432,8 +433,8 @@ def _point(question: PointResult, heads: Heads) -> Drawn:
 
 
 def area_map(question: PointResult, centres: Sequence[tuple[float, float]] = ()) -> AreaMap:
-    """Returns the map of a question; ``centres`` are drawn on it as rings, each as fractions of
-    the two sides."""
+    """Returns the map of a question. ``centres`` are drawn as rings; each is a position (x, y) in
+    fractions of the map's sides."""
     mapped = combined.areas(question)
     first, second = mapped.sides
     about = (

@@ -26,13 +26,13 @@ from deniably.survey.survey import Survey
 class Results(Table):
     """The results of a survey: estimates with their margins, question by question.
 
-    **Estimator.** Unbiased, by the inverse of each question's channel (Warner 1965; Wang et al.
-    2017), so a share may lie below 0. **Assumption.** Devices kept to the design, and respondents
-    are a random sample of the population that the intervals are for.
+    **Estimator.** Unbiased estimates, by the inverse of each question's channel (Warner 1965; Wang
+    et al. 2017); so a share may lie below 0. **Assumption.** Devices kept to the design, and
+    respondents are a random sample of the population that the intervals are for.
 
     ``rows`` have the columns of ``results.csv``: ``question``, ``choice``, ``figure``, ``n``,
     ``estimate``, ``standard_error``, the ends ``low`` and ``high`` of the interval, and more.
-    ``document`` has everything, as a server's ``results``.
+    ``document`` has all results, in the form in which a server publishes them.
     """
 
     document: SurveyResult
@@ -67,11 +67,12 @@ def estimate(
 ) -> Results:
     """Estimates the results of a survey from the tally of each of its questions.
 
-    ``tallies`` maps the name of each question to its tally, of at least one report. ``confidence``
-    is the level of every interval, above 0 and below 1. ``smooth`` fits smooth distributions of
-    numbers; use it only if you know them to be smooth. ``strata``, such as ``{"site": "north"}``,
-    says of which subgroup the tallies are. Raises ValueError where a tally is missing or empty, the
-    confidence is out of range, or there is no such subgroup.
+    ``tallies`` maps the name of each question to its tally, which must have at least one report.
+    ``confidence`` is the level of every interval, above 0 and below 1. ``smooth`` fits smooth
+    distributions of numbers; use it only if you know them to be smooth. ``strata``, such as
+    ``{"site": "north"}``, is the subgroup that the tallies are of; None for everybody. Raises
+    ValueError where a tally is missing or empty, the confidence is out of range, or there is no
+    such subgroup.
 
     >>> from deniably import estimate, load_survey, randomise, simulate_people, tally
     >>> survey = load_survey({

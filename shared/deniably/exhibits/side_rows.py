@@ -22,8 +22,8 @@ _SHORT_END = 20
 
 
 def row(figure: FigureHead, place: FigureResult, label: str, unit: str = "") -> Row:
-    """Returns the drawn row of a figure in one place, labelled ``label``. ``unit`` follows a
-    mean."""
+    """Returns the drawn row of a figure in one ``place``, which is a stratum or a wave. The row
+    has this ``label``, and a mean is printed with its ``unit``."""
     interval = place["interval"]
     if figure["name"] is None:
         drawn = mean_row(label, place["estimate"], interval, figure["extent"], unit)
@@ -38,10 +38,10 @@ def row(figure: FigureHead, place: FigureResult, label: str, unit: str = "") -> 
 
 
 def axis(figure: FigureHead, drawn: Sequence[Row], *, upright: bool = False) -> Axis:
-    """Returns the axis of a figure: for a mean the whole range of possible values, for shares from
-    0 to beyond all intervals.
+    """Returns the axis of a figure: for a mean from the smallest to the largest possible value,
+    for shares from 0 to the end of the widest interval.
 
-    ``upright`` makes a mean's axis run upwards.
+    ``upright`` makes the axis of a mean vertical.
     """
     if figure["name"] is None:
         low, high = figure["extent"]
@@ -52,8 +52,8 @@ def axis(figure: FigureHead, drawn: Sequence[Row], *, upright: bool = False) -> 
 
 
 def numbers(figure: FigureHead, place: FigureResult) -> list[str]:
-    """Returns the estimate, the interval and the standard error of a figure in one place, as texts
-    for the columns ``HEADS``."""
+    """Returns the estimate, interval and standard error of a figure in one stratum or wave, as
+    texts for the columns ``HEADS``."""
     if place["estimate"] is None or place["standard_error"] is None:
         return [rounding.UNKNOWN, "", ""]
     factor, decimals = scale(figure, place["interval"])
@@ -63,21 +63,22 @@ def numbers(figure: FigureHead, place: FigureResult) -> list[str]:
 
 
 def scale(figure: FigureHead, interval: Sequence[float]) -> tuple[float, int]:
-    """Returns the factor and the number of decimals with which a table prints a figure: shares in
-    per cent with one decimal, means with one decimal more than in pictures."""
+    """Returns the factor by which a table multiplies a figure, and the number of decimals. Shares
+    are in per cent with one decimal; means have one decimal more than in pictures."""
     return (1.0, rounding.places(interval) + 1) if figure["name"] is None else (100.0, 1)
 
 
 def largest(figures: Sequence[_Figure], order: Callable[[_Figure], Any]) -> list[_Figure]:
-    """Returns the at most ``MOST_PANELS`` figures that come first in ``order``, in their original
-    order."""
+    """Returns the first ``MOST_PANELS`` of the figures when sorted by the key ``order``, or all if
+    there are fewer. They are returned in their original order."""
     chosen = sorted(figures, key=order)[:MOST_PANELS]
     return [figure for figure in figures if figure in chosen]
 
 
 def most(figures: Sequence[FigureHead], where: str) -> str:
-    """Returns a note that ``largest`` left answers out; empty if it left out none. ``where`` says
-    what the estimates were compared in."""
+    """Returns a note that only the ``MOST_PANELS`` answers with the largest estimates are shown;
+    empty if all are. The note ends with ``where``: in which strata or wave the estimates were
+    compared."""
     if len(figures) <= MOST_PANELS:
         return ""
     return f"Of {len(figures)} answers, the {MOST_PANELS} with the largest estimates {where}."

@@ -37,11 +37,11 @@ folded away."""
 def exhibit(
     document: ByStratumResult, survey: Survey, state: str = "closed", closed: str = ""
 ) -> Exhibit:
-    """Returns all that is shown of a question of ``survey`` by one key of the survey's strata,
-    such as "site".
+    """Returns the exhibit of a question of ``survey`` by one key of the survey's strata, such as
+    "site": its words, pictures and numbers.
 
-    ``state`` is that of the survey, and ``closed`` the day on which it was closed, empty if that
-    is not known.
+    ``state`` is "open" or "closed", and ``closed`` the day on which the survey was closed, empty
+    if that is not known.
     """
     question, by, tests = (
         survey.question(document["question_name"]),
@@ -122,13 +122,13 @@ def file_name(document: ByStratumResult) -> str:
 
 
 def records(document: ByStratumResult) -> Records:
-    """Returns the exact numbers of the strata: a row per figure and stratum, then one per
-    difference."""
+    """Returns the exact numbers of the strata: first one row for each figure in each stratum, then
+    one for each difference."""
     return Records(COLUMNS, lambda: by_stratum_rows(document))
 
 
 def finding(document: ByStratumResult) -> str:
-    """Returns one sentence on which strata differ, or that none is shown to differ."""
+    """Returns sentences on which strata differ, or that the tests show no difference."""
     tests = [(figure, test) for figure in document["figures"] for test in figure["differences"]]
     apart = [(figure, test) for figure, test in tests if tested_difference.differs(test)]
     if not tests:
@@ -151,8 +151,8 @@ def is_of_asked(document: ByStratumResult) -> bool:
 
 
 def adjusted(document: ByStratumResult, where: str = "comparison") -> str:
-    """Returns a sentence on how the tests were adjusted for being several; empty for a single
-    test. ``where`` says what they are the tests of."""
+    """Returns a sentence on how the p-values of several tests were adjusted; empty for a single
+    test. ``where`` is what the tests belong to, such as "comparison"."""
     if document["tests"] < 2:
         return ""
     return (
@@ -176,13 +176,14 @@ def rows(figure: ComparedFigure) -> list[Row]:
 
 
 def apart_rows(figure: ComparedFigure) -> list[Row]:
-    """Returns the drawn rows of the differences of a figure, in percentage points or in the unit
-    of a mean."""
+    """Returns the drawn rows of a figure's differences: in percentage points, or for a mean in its
+    unit."""
     return [_apart_row(figure, test) for test in figure["differences"]]
 
 
 def apart_axis(figures: Sequence[ComparedFigure]) -> Axis:
-    """Returns the common axis for differences of figures in one unit; it includes 0."""
+    """Returns the common axis for the differences of several figures, all shares or all means of
+    the same unit. The axis includes 0."""
     drawn = [row for figure in figures for row in apart_rows(figure)]
     if figures and figures[0]["name"] is None:
         return axes.of_values(
@@ -192,8 +193,8 @@ def apart_axis(figures: Sequence[ComparedFigure]) -> Axis:
 
 
 def numbers(document: ByStratumResult) -> list[list[str]]:
-    """Returns a line of texts for each figure in each stratum, under the headings
-    ``side_rows.HEADS`` after the label."""
+    """Returns a line of texts for each figure in each stratum: a label, then the figures under the
+    headings ``side_rows.HEADS``."""
     return [
         [f"{figure['label']}, {place['value']}", *side_rows.numbers(figure, place)]
         for figure in document["figures"]
@@ -202,8 +203,8 @@ def numbers(document: ByStratumResult) -> list[list[str]]:
 
 
 def differences(document: ByStratumResult) -> list[list[str]]:
-    """Returns a line of texts for each difference, under the headings ``tested_difference.HEADS``
-    after the label and the estimate."""
+    """Returns a line of texts for each difference: a label, the estimate, then the figures under
+    the headings ``tested_difference.HEADS``."""
     return [
         [
             f"{figure['label']}, {_pair(test)}",
@@ -218,8 +219,8 @@ def differences(document: ByStratumResult) -> list[list[str]]:
 
 
 def pictures(document: ByStratumResult) -> Iterator[Picture]:
-    """Yields the pictures of each figure: its strata, and its differences. All shares have one
-    axis, and so have all their differences."""
+    """Yields two pictures for each figure: of its values in the strata, and of the differences
+    between strata. All shares have a common axis, and so have all differences of shares."""
     figures, by = document["figures"], document["by"]
     level, shares = level_text(document["confidence"]), shares_axis(figures)
     # The page alone: paper leaves figures out, and then gives each one an axis of its own.

@@ -23,9 +23,9 @@ NOTHING = Html()
 class Findings(Table):
     """A table of figures that were estimated from reports, for a notebook or a terminal.
 
-    ``rows`` are dicts; ``to_frame()`` makes a data frame of them. ``estimator`` says how the
-    figures were estimated, with the source. ``document`` has everything that the server's JSON
-    has.
+    ``rows`` are dicts; ``to_frame()`` makes a data frame of them. ``estimator`` is a sentence on
+    how the figures were estimated, with its source. ``document`` has the same content as the
+    server's JSON.
     """
 
     estimator: str
@@ -76,13 +76,13 @@ class Findings(Table):
 
 
 def csv(records: Records) -> str:
-    """Returns the exact numbers as CSV text, with a line of column names first."""
+    """Returns the exact numbers as CSV text, with a first line of column names."""
     return csv_table(records.columns, records.rows())
 
 
 def findings(exhibit: Exhibit, *notes: str) -> Findings:
-    """Returns the exhibit as a notebook shows it; ``notes`` come after the exhibit's findings and
-    before its remarks."""
+    """Returns an exhibit as a table for a notebook. Below the table, ``notes`` come after the
+    exhibit's findings and before its remarks."""
     printed, records = exhibit.lines(), exhibit.records
     pictures = [
         below(picture.heading, picture.html()) if picture.heading else picture.html()
@@ -106,6 +106,6 @@ def below(heading: str, drawn: Html) -> Html:
 
 
 def whole(columns: Sequence[str], rows: Sequence[ResultRow]) -> list[ResultRow]:
-    """Returns each row with exactly these columns, in this order; a column that a row lacks is
+    """Returns the rows with exactly these ``columns``, in this order; a column that a row lacks is
     None."""
     return [{key: row.get(key) for key in columns} for row in rows]

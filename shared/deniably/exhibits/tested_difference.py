@@ -18,14 +18,14 @@ HEADS = ("interval", "Std. error", "p alone", "p adjusted (Holm)")
 
 
 def differs(test: Tested) -> bool:
-    """Returns whether the test shows a difference: the p-value, adjusted for all tests made
-    together, is below ``RISK``."""
+    """Returns whether a test shows a difference: whether its p-value is below ``RISK``, after the
+    adjustment for all tests made together."""
     return test["adjusted_p_value"] < RISK
 
 
 def row(label: str, test: Tested, *, shares: bool = True, unit: str = "") -> Row:
-    """Returns the drawn row of a difference: of shares in percentage points, or of means in their
-    ``unit``.
+    """Returns the drawn row of a difference: in percentage points if it is between ``shares``,
+    otherwise in the ``unit`` of the means.
 
     The row is grey with an open dot where the test shows no difference.
     """
@@ -38,8 +38,8 @@ def row(label: str, test: Tested, *, shares: bool = True, unit: str = "") -> Row
 
 
 def numbers(test: Tested, factor: float = 100, decimals: int = 1) -> list[str]:
-    """Returns the estimate, the interval, the standard error and the two p-values as texts; by
-    default in percentage points."""
+    """Returns the estimate, the interval, the standard error and the two p-values of a difference
+    as texts. The first three are multiplied by ``factor``, by default to percentage points."""
     return [
         rounding.signed(factor * test["estimate"], decimals),
         " to ".join(rounding.signed(factor * end, decimals) for end in test["interval"]),
@@ -50,7 +50,7 @@ def numbers(test: Tested, factor: float = 100, decimals: int = 1) -> list[str]:
 
 
 def printed_heads(confidence: float) -> tuple[str, ...]:
-    """Returns the column headings of what ``printed`` returns."""
+    """Returns the column headings for the texts that ``printed`` returns."""
     return "difference", f"{level_text(confidence)} interval", "p", "p adjusted (Holm)"
 
 

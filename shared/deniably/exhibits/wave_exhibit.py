@@ -41,10 +41,11 @@ TREND = (
 def exhibit(
     document: WavesResult, question: WaveQuestion, survey: Survey, closed: str = ""
 ) -> Exhibit:
-    """Returns all that is shown of a question over the waves of a panel.
+    """Returns the exhibit of a question over the waves of a panel: its words, pictures and
+    numbers.
 
-    ``survey`` is the last wave, and ``closed`` the day on which it was closed, empty if that is
-    not known.
+    ``survey`` is the last wave, and ``closed`` the day on which that wave was closed, empty if the
+    day is not known.
     """
     last, waves = document["waves"][-1], len(document["waves"])
     main, level = main_series(question), level_text(document["confidence"])
@@ -103,8 +104,8 @@ def exhibit(
 
 
 def exhibits(document: WavesResult, survey: Survey, closed: str = "") -> list[Exhibit]:
-    """Returns one exhibit for each question over the waves. ``survey`` is the last wave, closed on
-    the day ``closed``."""
+    """Returns one exhibit for each question over the waves. ``survey`` is the last wave, and
+    ``closed`` the day on which that wave was closed."""
     return [exhibit(document, question, survey, closed) for question in document["questions"]]
 
 
@@ -114,13 +115,13 @@ def records(document: WavesResult) -> Records:
 
 
 def main_series(question: WaveQuestion) -> SeriesResult | None:
-    """Returns the series of estimates that is drawn large: the mean, or the only answer; None if
-    there are several answers and no mean."""
+    """Returns the figure that is drawn large: the mean, or the only answer. Returns None if there
+    are several answers and no mean."""
     return question["mean"] or (question["choices"][0] if len(question["choices"]) == 1 else None)
 
 
 def finding(question: WaveQuestion) -> str:
-    """Returns one sentence on what changed, or that nothing is shown to have changed."""
+    """Returns sentences on what changed, or a sentence that the tests show no change."""
     all_series = _series(question)
     moved = [series for series in all_series if series["change"] and series["change"]["direction"]]
     if moved:
@@ -131,7 +132,7 @@ def finding(question: WaveQuestion) -> str:
 
 
 def change_text(series: SeriesResult) -> str:
-    """Returns the last wave's estimate less the first's as text, with the interval and both
+    """Returns a sentence with the change from the first to the last wave, its interval and both
     p-values."""
     change = series["change"]
     if change is None:
@@ -146,8 +147,9 @@ def change_text(series: SeriesResult) -> str:
 
 
 def visible_change(document: WavesResult) -> str:
-    """Returns the change of a share, in percentage points, that the tests would just show: the
-    median half-width of the intervals of changes. Empty if no share was tested."""
+    """Returns the smallest change of a share that the tests would typically show, as a text in
+    percentage points: the median half-width of the intervals of changes. Empty if no share was
+    tested."""
     # A smaller change than half the interval leaves 0 inside the interval.
     halves = [
         (change["interval"][1] - change["interval"][0]) / 2
@@ -165,16 +167,16 @@ def is_of_asked(question: WaveQuestion) -> bool:
 
 
 def adjusted(document: WavesResult, where: str) -> str:
-    """Returns a sentence on how the tests were adjusted for being several; empty for a single
-    test. ``where`` says what they are the tests of."""
+    """Returns a sentence on how the p-values of several tests were adjusted; empty for a single
+    test. ``where`` is what the tests belong to."""
     if document["tests"] < 2:
         return ""
     return f"All {document['tests']} tests of this {where} are adjusted together (Holm 1979)."
 
 
 def numbers(question: WaveQuestion) -> list[list[str]]:
-    """Returns a line of texts for each figure in each wave, under the headings ``side_rows.HEADS``
-    after the label."""
+    """Returns a line of texts for each figure in each wave: a label, then the figures under the
+    headings ``side_rows.HEADS``."""
     return [
         [f"{series['label']}, wave {place['wave']}", *side_rows.numbers(series, place)]
         for series in _series(question)
@@ -183,8 +185,8 @@ def numbers(question: WaveQuestion) -> list[list[str]]:
 
 
 def changes(question: WaveQuestion) -> list[list[str]]:
-    """Returns a line of texts for each figure that was tested, under the headings ``CHANGE_HEADS``
-    after the label."""
+    """Returns a line of texts for each figure that was tested: its label, then the texts under the
+    headings ``CHANGE_HEADS``."""
     return [
         [series["label"], *_apart(series, change), *_p_values(change)]
         for series in _series(question)
@@ -193,8 +195,8 @@ def changes(question: WaveQuestion) -> list[list[str]]:
 
 
 def rows(series: SeriesResult, *, short: bool = False) -> list[Row]:
-    """Returns the drawn rows of a figure, one per wave; with ``short``, the labels are the numbers
-    of the waves alone."""
+    """Returns the drawn rows of a figure, one per wave. With ``short`` the label is only the
+    number of the wave."""
     return [
         side_rows.row(series, place, f"{'' if short else 'wave '}{place['wave']}")
         for place in series["places"]
@@ -214,8 +216,8 @@ def _ends(series: SeriesResult) -> tuple[int, int]:
 
 
 def pictures(question: WaveQuestion) -> Iterator[Picture]:
-    """Yields the mean or the only answer, drawn large with its change below, and then all other
-    answers, small and on one axis."""
+    """Yields a large picture of the mean or the only answer, with the change in a note below, and
+    then small pictures of all other answers, on a common axis."""
     main = main_series(question)
     if main:
         drawn = rows(main)

@@ -21,8 +21,8 @@ _REACH = 12  # standard deviations; noise beyond has less than a ten-millionth o
 
 
 def expected_tally(answers: QuestionAnswers) -> Tally:
-    """Returns the tally of ``SO_MANY`` reports in which every report is as frequent as its
-    probability, for people who answer as these do."""
+    """Returns the expected tally of a question, scaled to ``SO_MANY`` reports: each cell has its
+    expected share of reports if people give the answers ``answers``."""
     law = answers.question.mechanism.law
     start, cells = 0, np.zeros(1)
     for inputs in answers.blocks():

@@ -31,8 +31,8 @@ _LARGEST_WEIGHT = 9
 
 
 def make_up(survey: Survey, people: int, coins: Coins | None = None) -> list[Answers]:
-    """Makes up ``people`` persons and returns their answers, one dict a person with the name of
-    each question that the person sees.
+    """Makes up ``people`` persons and returns a dict for each: the answers to the questions that
+    the person sees, by the name of the question.
 
     Nobody answers "not applicable". The popularity of each choice is drawn once for all people.
     Numbers have one peak.
@@ -75,9 +75,12 @@ def _answer(question: Question, weights: Weights, coins: Coins) -> Answer:
 
 
 def choices_of(question: Question) -> list[tuple[str, list[Choice]]]:
-    """Returns the choices of a question without "not applicable": a list of one pair (name of the
-    question, choices), or one pair (``question.part``, choices) for each part; empty for
-    numbers."""
+    """Returns the choices of a question as a list of pairs (name, choices), without "not
+    applicable".
+
+    There is one pair with the name of the question; if the question has parts with choices, one
+    pair for each part, named ``question.part``. The list is empty for numbers.
+    """
     match question:
         case Number() | VectorOfNumbers() | Point():
             return []

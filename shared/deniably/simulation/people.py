@@ -60,10 +60,11 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class QuestionAnswers:
-    """The answers of n people to one question; "not applicable" for people who do not see it.
+    """The answers of n people to one question; "not applicable" for people who do not see the
+    question.
 
-    A question has one column, or one for each of its parts. ``encoded[c][v]`` is what the mechanism
-    takes for text v of column c.
+    ``columns`` has one column, or one for each part of the question. ``encoded[c][v]`` is the
+    mechanism's input for text v of column c.
     """
 
     question: Question
@@ -169,11 +170,12 @@ def blocks(n: int) -> Iterator[slice]:
 def read_people(survey: Survey, table: Written) -> People:
     """Reads people from a CSV file, a DataFrame, or rows whose first row has the column names.
 
-    A column has the name of its question, or ``question.part`` if there are parts. Write a choice
-    by its name or its label, several ticks as ``a;b``. Cells of a hidden question are ignored. A
-    survey with strata needs a column for each key, such as ``site``, with its values.
-    Raises OSError if the file cannot be read. Raises BadAnswer with the row and the reason, never
-    with the answer.
+    A column has the name of its question, or ``question.part`` if the question has parts. Write a
+    choice by its name or its label, several ticks as ``a;b``. Cells of a question that the person
+    does not see are ignored. A survey with strata needs a column for each stratum key, such as
+    ``site``, with the key's values. Raises OSError if the file cannot be read. Raises BadAnswer,
+    with the row and the reason but never with the answer, for a table that does not fit the
+    survey.
 
     >>> from deniably import load_survey, read_people
     >>> survey = load_survey({
@@ -199,8 +201,8 @@ def read_people(survey: Survey, table: Written) -> People:
 
 
 def column_names(question: Question) -> list[str]:
-    """Returns the names of a question's columns in a table of people: its own, or ``question.part``
-    for each part."""
+    """Returns the names of a question's columns in a table of people: ``question.part`` for each
+    part if the question has parts, otherwise the name of the question."""
     if isinstance(question, InParts):
         return [f"{question.name}.{part.name}" for part in question.parts]
     return [question.name]

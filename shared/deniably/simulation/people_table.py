@@ -13,8 +13,8 @@ from deniably.core.errors import BadAnswer
 
 @runtime_checkable
 class Frame(Protocol):
-    """A table with the two members of a pandas DataFrame that are used here; pandas itself is not
-    imported."""
+    """A table with the two members of a pandas DataFrame that this module uses, so that pandas
+    need not be imported."""
 
     @property
     def columns(self) -> Iterable[Any]:
@@ -22,7 +22,7 @@ class Frame(Protocol):
         ...
 
     def itertuples(self, index: bool = ..., name: str | None = ...) -> Iterable[tuple[Any, ...]]:
-        """Returns an iterator over the rows; the callers leave out the index."""
+        """Returns an iterator over the rows. This module calls it with ``index=False``."""
         ...
 
 

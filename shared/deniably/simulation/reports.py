@@ -51,8 +51,8 @@ class Some:
     reports: bulk.Reports
 
     def among(self, chosen: npt.NDArray[np.bool_]) -> Some:
-        """Returns the reports of the people marked in ``chosen`` (n,). The others count as not
-        asked, so everybody keeps their index."""
+        """Returns the reports of only those people whom ``chosen`` (n,) marks. All others become
+        "not asked", so everybody keeps their index."""
         return Some(self.question, self.asked & chosen, self.reports[chosen[self.asked]])
 
     def tally(self) -> Tally:
@@ -91,11 +91,12 @@ class Reports:
     strata: npt.NDArray[np.uint8]
 
     def rows(self) -> Iterator[dict[str, Cell]]:
-        """Yields one dict for each person: first the keys of the person's stratum, then the report
-        by the name of the question.
+        """Yields one dict for each person: the value of each stratum key, then the report to each
+        question, by name.
 
-        A report is a text that lists the choices it names, or the indices of the tally cells it
-        counts in, separated by "; ". It is None if the device was not asked the question.
+        A report is a text with the choices that it names, separated by "; ", or with the indices
+        of the tally cells that it counts in. A report is None if the device was not asked the
+        question.
         """
         strata_of_survey, strata = self.survey.every_stratum, iter(self.strata.tolist())
         for block in self.blocks:
@@ -138,8 +139,9 @@ def randomise(people: People) -> Reports:
 
 
 def randomise_again(people: People, n: int) -> Iterator[Reports]:
-    """Yields the reports of ``n`` people in batches, so that memory stays bounded. The people
-    answer as ``people`` do, one after the other, from the start again where there are fewer."""
+    """Yields the reports of ``n`` people in batches, so that memory stays bounded. The answers are
+    those of ``people``, one person after the other; if there are fewer than n, from the first
+    person again."""
     # Few people are repeated to a full block: a batch of each handful would be slow.
     batch = people.repeated(-(-BLOCK // people.n))
     while n > 0:
@@ -203,9 +205,12 @@ def simulate(people: People) -> dict[str, Tally]:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """What one run of a survey collected. ``tallies`` has the tally of every question by its name;
-    ``together`` has, for each question with ``show_if``, the joint counts of its reports and of the
-    reports to the question that decides whether it is shown."""
+    """The tallies from one run of a survey.
+
+    ``tallies`` has the tally of every question by its name. ``together`` has, for each question
+    with ``show_if``, the joint counts of its reports and of the reports to the question that
+    decides whether it is shown.
+    """
 
     tallies: Mapping[str, Tally]
     together: Mapping[str, FollowUpCounts]

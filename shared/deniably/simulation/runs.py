@@ -39,9 +39,10 @@ class FigureRuns:
     """One figure of the results: its true value, and its estimates in several runs.
 
     ``predicted`` is the standard error that the design implies for exactly these people, None if
-    the figure is not a mean. ``low .. high`` are 95 % intervals about ``meant``. An estimate is nan
-    in a run whose reports do not determine it. Its interval then spans the whole scale and contains
-    the truth.
+    the figure is not the mean of a quantity over all people, such as a quantile. ``low`` and
+    ``high`` are the ends of each run's 95 % interval, which is about ``meant``: these respondents
+    or the population. If the reports of a run do not determine the figure, the estimate is nan,
+    and the interval spans the whole scale, so it contains the truth.
     """
 
     question: str
@@ -73,8 +74,8 @@ class FigureRuns:
 
     @property
     def clipping(self) -> float:
-        """The clipped truth (numbers outside the question's bounds count as the nearer bound) less
-        the truth.
+        """The clipped truth less the truth. In the clipped truth, numbers outside the question's
+        bounds count as the nearer bound.
 
         This is bias, not chance: it stays however many people report.
         """
@@ -108,13 +109,13 @@ def _mean(values: Floats) -> float:
 
 
 def compare(people: People, runs: Iterable[Run | Mapping[str, Tally]]) -> list[FigureRuns]:
-    """Compares every figure of the results with its true value, and returns one ``FigureRuns`` a
+    """Compares every figure of the results with its true value, and returns one ``FigureRuns`` per
     figure.
 
-    ``runs`` holds one item for each run: the tallies of all questions by name, or a ``Run``, which
-    also has the joint counts for questions with ``show_if``. A run without a figure (the mean of a
-    part that nobody reported) is left out for that figure. A figure that no run has, or for which
-    nobody has an answer, is left out.
+    ``runs`` has one item for each run: the tallies of all questions by name, or a ``Run``, which
+    also has the joint counts for questions with ``show_if``. A run may lack a figure, such as the
+    mean of a part that nobody reported; then it is left out for that figure. Figures that no run
+    has, or for which nobody has an answer, are left out.
     """
     conditional = follow_ups(people.survey)
     by_question: dict[str, list[Sequence[FigureEstimate | None]]] = {}

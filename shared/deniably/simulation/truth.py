@@ -25,13 +25,14 @@ Int64 = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Truth:
-    """The true value of a figure: a share if ``share`` is true, otherwise a number in the
+    """The true value of a figure: a share if ``share`` is True, otherwise a number in the
     question's unit.
 
-    ``value`` is computed from the answers as given. ``asked`` is the clipped truth, where numbers
-    outside the question's bounds count as the nearer bound; estimates converge to it. ``outside``
-    is the share of such answers. ``spread`` is the variance between people of the quantity whose
-    mean is estimated, None if the figure is not a mean.
+    ``value`` is computed from the answers as given. ``asked`` is the clipped truth, to which
+    estimates converge: numbers outside the question's bounds count as the nearer bound.
+    ``outside`` is the share of people with such numbers. ``spread`` is the variance, between
+    people, of the quantity whose mean is estimated; None if the figure is not the mean of a
+    quantity over all people, such as a quantile.
     """
 
     name: str
@@ -45,15 +46,16 @@ class Truth:
 def truths(answers: QuestionAnswers) -> list[Truth | None]:
     """Returns the true figures of a question, in the order of ``estimation.figures.groups``.
 
-    None stands for a figure about people of whom there are none.
+    A figure is None if it is about a group to which nobody belongs, such as the mean of scores if
+    nobody chose an answer with a score.
     """
     known = _Known(answers)
     return [truth for group in groups(answers.question) for truth in _of_group(known, group)]
 
 
 def truths_among(answers: QuestionAnswers, follow_up: FollowUp) -> list[Truth]:
-    """Returns the true share of each answer among the people who were asked a question with
-    ``show_if``; an empty list if nobody was."""
+    """Returns the true share of each answer among the people who were asked, for a question with
+    ``show_if``; an empty list if nobody was asked."""
     shares = _Known(answers).shares
     asked = 1 - float(shares[follow_up.hidden])
     # Shares are sums of floats: nobody can be 1e-17 of the people.

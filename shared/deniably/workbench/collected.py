@@ -88,13 +88,14 @@ class Collected:
 
     @property
     def has_tallies(self) -> bool:
-        """Returns whether figures are estimated here, from reports or counts, and not by a
-        server."""
+        """Returns whether there are reports or counts to estimate from; False where a server's
+        results are all there is."""
         return self._reports is not None or self.tallied is not None
 
     @property
     def is_grouped(self) -> bool:
-        """Returns whether the stratum of each report or count is known here."""
+        """Returns True for reports with strata and for every tally file, even one without counts
+        by stratum; False for reports without strata and for a server's results."""
         return self.tallied is not None or (
             self._reports is not None and self._reports.layout.stratified
         )
@@ -106,8 +107,8 @@ class Collected:
         return self.reports.tally() if self.tallied is None else self.tallied.tallies
 
     def index(self, name: str) -> int:
-        """Returns the position of a question in the survey, from 0. Raises NoFigure for an unknown
-        one."""
+        """Returns the position of the question ``name`` in the survey, from 0. Raises NoFigure if
+        there is no such question."""
         names = [question.name for question in self.survey.questions]
         if name not in names:
             raise NoFigure(f"{self.survey.name} has no question {name}{nearest(name, names)}")
@@ -122,8 +123,8 @@ class Collected:
         return [self.survey.questions[index].name for index in chosen]
 
     def key_values(self, key: str) -> Sequence[str]:
-        """Returns the values of a stratum key, such as "north" and "south" of "site". Raises
-        NoFigure for an unknown key."""
+        """Returns the values of a stratum key: for the key "site" for example "north" and "south".
+        Raises NoFigure for an unknown key."""
         keys = self.survey.strata or {}
         if key not in keys:
             why = nearest(key, keys) if keys else ": it has no strata, so no groups to compare"
@@ -133,8 +134,8 @@ class Collected:
     def document(
         self, question: str | None, confidence: float, *, smooth: bool = False
     ) -> SurveyResult:
-        """Returns the results of one ``question``, or of all if None: estimated here from reports
-        or counts if there are any, else as the server estimates them.
+        """Returns the results of one ``question``, or of all questions if None. They are estimated
+        here if there are reports or counts, otherwise fetched from the server.
 
         ``smooth`` fits smooth distributions of numbers. Raises NoFigure for an unknown question
         and a ``confidence`` out of range, and NoResults where the server refuses.
@@ -178,11 +179,11 @@ class Collected:
     def together(
         self, question: str | None, strata: Stratum | None = None
     ) -> dict[str, FollowUpCounts]:
-        """Returns, for each follow-up question (``show_if``), how often its reports came with
-        those to the earlier question that decides who is asked; by the name of the follow-up.
+        """Returns the joint counts of each follow-up question (``show_if``) with the earlier
+        question that decides who is asked, as {name of the follow-up: counts}.
 
-        ``strata`` fixes a subgroup, and ``question`` chooses one follow-up, None all. Questions
-        whose joint counts are not known are left out.
+        ``strata`` restricts the counts to a subgroup. ``question`` names a single follow-up; None
+        stands for all. Follow-ups whose joint counts are not known are left out.
         """
         return joint_counts(self.survey, partial(self._reports_to, strata), question)
 
@@ -209,11 +210,11 @@ class Collected:
     def subgroups(
         self, question: str | None, by: str, confidence: float, *, smooth: bool = False
     ) -> dict[str, SurveyResult]:
-        """Returns the results of each value of the stratum key ``by``, by value.
+        """Returns the results of each value of the stratum key ``by``, as {value: results}.
 
-        Left out are values whose results may not be shown, because too few people reported. Raises
-        NoFigure for an unknown question or key, NoResults where there are no counts by stratum or
-        the server shows no subgroup, and BadModel where the strata of the reports are not known.
+        Values with too few reports to be shown are left out. Raises NoFigure for an unknown
+        question or key, NoResults where there are no counts by stratum or the server shows no
+        subgroup, and BadModel where the strata of the reports are not known.
         """
         check_confidence(confidence)
         values = self.key_values(by)
@@ -237,8 +238,8 @@ class Collected:
         """Returns the tally of each question in each value of the stratum key ``by``, as {value:
         {question: tally}}.
 
-        Values that lack reports to some question are left out. Raises NoResults and BadModel as
-        ``subgroups``.
+        Values with no report to some question are left out. Raises NoResults and BadModel under
+        the same conditions as ``subgroups``.
         """
         if self.tallied is None:
             tallies = {value: part.tally() for value, part in self.reports.by(by).items()}
@@ -251,11 +252,11 @@ class Collected:
         }
 
     def pairs(self, first: int, second: int) -> Blocks:
-        """Returns blocks of pairs: what each respondent reported to the two questions with these
-        indices.
+        """Returns the pairs of reports that the same person gave to two questions, in blocks.
+        ``first`` and ``second`` are the indices of the questions.
 
-        Raises NoResults where a tally file did not count the pair, and NoFigure where it has more
-        than 20 million of them.
+        Raises NoResults where a tally file has no joint counts of the two questions, and NoFigure
+        where these are of more than 20 million pairs.
         """
         if self.tallied is None:
             return values_of(self.reports, self.names(first, second))
@@ -263,11 +264,11 @@ class Collected:
         return pair_blocks(self._both(self.tallied.whole, names))
 
     def pairs_by(self, by: str, first: int, second: int) -> Iterator[tuple[str, Blocks]]:
-        """Yields each value of the stratum key ``by`` with the pairs of what its respondents
-        reported to the two questions, as ``pairs`` returns them.
+        """Yields (value, pairs) for each value of the stratum key ``by``: the pairs of reports of
+        the people with that value, in blocks as ``pairs`` returns them.
 
-        Values in which nobody was asked both are left out. Raises NoFigure for an unknown key, and
-        as ``pairs``.
+        Values are left out where nobody was asked both questions. Raises NoFigure for an unknown
+        key, and the errors of ``pairs``.
         """
         self.key_values(by)
         names = [self.survey.questions[index].name for index in (first, second)]
@@ -306,11 +307,11 @@ class Collected:
         return groups
 
     def first_part(self, by: str) -> float:
-        """Returns the share of respondents who have the first of the two values of the stratum key
-        ``by``.
+        """Returns the share of respondents whose value of the stratum key ``by`` is the first of
+        two.
 
-        Returns 0.5 where that is not known, or the key does not have two values. Raises NoFigure
-        for an unknown key.
+        Returns 0.5 where the counts by stratum are not known, or the key does not have two values.
+        Raises NoFigure for an unknown key.
         """
         values = self.key_values(by)
         if len(values) != 2 or not self.has_tallies:
@@ -328,13 +329,15 @@ class Collected:
 
 
 def inside(reports: ReportSet, by: str, value: str) -> npt.NDArray[np.bool_]:
-    """Returns a mask (n,) of the reports whose stratum key ``by`` has this value."""
+    """Returns a boolean for each report: whether the value of its stratum key ``by`` is
+    ``value``."""
     there: npt.NDArray[np.bool_] = np.array(reports.strata[by], object) == value
     return there
 
 
 def were_asked(reports: ReportSet, *questions: str) -> npt.NDArray[np.bool_]:
-    """Returns a mask (n,) of the reports that are about all of these questions."""
+    """Returns a boolean for each row of the set: whether that person was asked all of these
+    questions."""
     there = [reports.answered(question).asked for question in questions]
     asked_all: npt.NDArray[np.bool_] = np.logical_and.reduce(there)
     return asked_all

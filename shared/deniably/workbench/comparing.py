@@ -43,11 +43,11 @@ _MOST_CELLS = 10_000
 def by_strata(
     collected: Collected, question: str, by: str, confidence: float, weighed: Weighing | None = None
 ) -> ByStratumResult:
-    """Estimates a question in each value of the stratum key ``by``, and tests every two for a
-    difference.
+    """Estimates a question in each value of the stratum key ``by``, and tests the difference
+    between every two values.
 
-    ``weighed`` are the weights of the reports, None for none. Raises NoFigure where the question,
-    the key or the confidence is not known, or the question cannot be compared.
+    ``weighed`` has the weights of the reports, None for no weights. Raises NoFigure for an unknown
+    question or key, a ``confidence`` out of range, and a question that cannot be compared.
     """
     check_confidence(confidence)
     of_question = collected.question(question)
@@ -84,8 +84,8 @@ def crosstab(
     """Returns the cross-table of two questions, for everybody or for each value of the stratum key
     ``by``.
 
-    ``weighed`` are the weights of the reports, None for none. Raises NoFigure for questions that
-    cannot be crossed, and NoResults where neither reports nor joint counts are known.
+    ``weighed`` has the weights of the reports, None for no weights. Raises NoFigure for questions
+    that cannot be crossed, and NoResults where neither reports nor joint counts are known.
     """
     chosen = _crossable(collected, rows, columns)
     if by is None:
@@ -131,11 +131,11 @@ def crossed(
     strata: Stratum | None = None,
     weighed: Weighing | None = None,
 ) -> Findings:
-    """Returns the cross-table of the reports to two questions.
+    """Returns the cross-table of two questions, estimated from pairs of reports.
 
-    ``blocks`` are pairs of reported values in the order of the survey; ``chosen`` are the indices
-    of the rows' and of the columns' question. ``strata`` names the subgroup. Raises NoFigure where
-    the reports do not allow a table.
+    ``chosen`` has two indices in the survey: of the question in the rows, and of that in the
+    columns. ``blocks`` has the pairs in the survey's order of the questions. ``strata`` names the
+    subgroup that the pairs are of. Raises NoFigure where the reports do not allow a table.
     """
     try:
         crosstab = crosstab_result(collected.survey, chosen, blocks, confidence, strata, weighed)
@@ -158,13 +158,13 @@ def difference(
     weighed: Weighing | None,
     other_weights: StratumWeights | None,
 ) -> Findings:
-    """Tests differences between the choices of a question, the values of a stratum key, or two
-    studies.
+    """Tests differences: between the choices of a question, between the values of the stratum key
+    ``by``, or between this study and the study ``other``.
 
-    With ``by`` the values of that key are compared; with ``other``, this study and another one;
-    else every two choices. ``part`` names one of several numbers. Raises NoFigure where the
-    figures cannot be compared or both ``by`` and ``other`` are given, BadModel for weights that do
-    not fit, and NoResults where there are no reports.
+    Without ``by`` and ``other``, every two choices are compared. For a question about several
+    numbers, ``part`` names the number to compare. Raises NoFigure where the figures cannot be
+    compared or both ``by`` and ``other`` are given, BadModel for weights that do not fit, and
+    NoResults where the reports or counts that a test needs are missing.
     """
     check_confidence(confidence)
     if other is None and other_weights is not None:
@@ -194,10 +194,10 @@ def difference(
 
 
 def between(here: Side, there: Side | None, confidence: float) -> Findings:
-    """Compares every two choices of a question; or, if ``there`` is given, each choice or the mean
-    in the one study with that in the other.
+    """Compares two studies if ``there`` is given: each choice of the question, or its mean.
+    Without ``there``, compares every two choices within the one study.
 
-    Raises NoFigure where they cannot be compared.
+    Raises NoFigure where the figures cannot be compared.
     """
     try:
         if there is not None and not _is_counted(here.question):
@@ -216,7 +216,8 @@ def compared(
     parameters: Mapping[str, str],
     confidence: float,
 ) -> Findings:
-    """Returns the findings of one ``comparison`` of a question, with these ``parameters``.
+    """Carries out the ``comparison`` on a question and returns its findings; ``parameters`` has a
+    value for each parameter that the comparison asks for.
 
     Raises NoFigure where a parameter is missing or the figures cannot be compared, and NoResults
     where there are neither reports nor counts.
@@ -233,10 +234,10 @@ def compared(
 
 
 def over_waves(waves: Sequence[Collected], question: str, confidence: float) -> Findings:
-    """Tests what changed in a question over ``waves``, the last of which is the study itself.
+    """Tests what changed in a question over ``waves``, given from the first to the last.
 
-    Raises NoFigure where fewer than two waves asked the question alike, and NoResults where a wave
-    has neither reports nor counts.
+    Raises NoFigure for fewer than two waves and for a question that not all waves asked alike, and
+    NoResults where a wave has neither reports nor counts.
     """
     check_confidence(confidence)
     waves[-1].question(question)
@@ -261,10 +262,11 @@ def over_waves(waves: Sequence[Collected], question: str, confidence: float) -> 
 def side(
     collected: Collected, question: str, part: str | None, weighed: Weighing | None = None
 ) -> Side:
-    """Returns the reports to a question as one side of a comparison.
+    """Returns one side of a comparison: a question with the tally of its reports.
 
-    ``part`` names one of several numbers. ``weighed`` are the weights of the reports, None for
-    none. Raises NoFigure for an unknown question, and NoResults where there are no reports.
+    For a question about several numbers, ``part`` names the number to compare. ``weighed`` has the
+    weights of the reports, None for no weights. Raises NoFigure for an unknown question, and
+    NoResults where there are neither reports nor counts, or counts alone for ``weighed``.
     """
     of_question, weighted = collected.question(question), None
     if weighed is not None:
@@ -285,10 +287,11 @@ def side(
 def follow_up_counts(
     collected: Collected, question: str, strata: Stratum, weighed: Weighing | None
 ) -> dict[str, FollowUpCounts]:
-    """Returns {``question``: how often its reports came with those to the earlier question that
-    decides who is asked}; empty unless it is a follow-up question (``show_if``).
+    """Returns {``question``: joint counts} of a follow-up question (``show_if``) with the earlier
+    question that decides who is asked. Returns {} for any other question.
 
-    ``strata`` fixes a subgroup, empty for everybody. With weights the counts are weighted.
+    ``strata`` restricts the counts to a subgroup; if empty, they are of everybody. With
+    ``weighed`` the counts are weighted.
     """
     if weighed is None:
         return collected.together(question, strata)

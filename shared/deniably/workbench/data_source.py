@@ -49,16 +49,17 @@ class Provenance:
 
     @property
     def text(self) -> str:
-        """Returns the entries and the head as JSON, for a file beside the reports."""
+        """Returns the entries and the head as JSON text, to be kept in a file beside the
+        reports."""
         where = {"address": self.address} if self.address else {}
         document = {"head": self.head, **where, "entries": self.entries}
         return json_file(document)
 
 
 def provenance(register: Register, survey: Survey) -> Provenance:
-    """Returns what a register says about a survey, after verifying the author's signature.
+    """Returns the entries of a register about a survey, after verifying the author's signature.
 
-    Raises BadRegister where the register does not list this very definition.
+    Raises BadRegister where the register does not list exactly this definition.
     """
     entry = register.find(survey)
     closed = [
@@ -98,7 +99,7 @@ def publication(
     """Returns the results with their source, ready to be written up as sentences and a methods
     section.
 
-    ``warning`` is a sentence that files of data begin with.
+    ``warning`` is the sentence with which files of data begin.
     """
     return Publication(
         document, survey, source.published, source.closed, fingerprint(source.author),

@@ -36,9 +36,9 @@ def distribution(
     """Returns the shares of the choices of the question ``name``, or of the ranges of a number,
     for everybody or for each value of the stratum key ``by``.
 
-    ``weighed`` are the weights of the reports, None for none. ``smooth`` fits a smooth
-    distribution. Raises NoFigure where the question has no distribution, and NoResults where there
-    are neither reports nor counts that are needed.
+    ``weighed`` has the weights of the reports, None for no weights. ``smooth`` fits a smooth
+    distribution. Raises NoFigure where the question has no distribution, and NoResults where the
+    reports or counts that the estimate needs are missing.
     """
     documents = dict[str, SurveyResult]()
     question = collected.question(name)
@@ -69,9 +69,9 @@ def quantile(
     """Returns the number up to which a ``share`` of the answers lies, for everybody or for each
     value of the stratum key ``by``.
 
-    ``weighed`` are the weights of the reports, None for none. Raises NoFigure unless 0 < ``share``
-    < 1 and the question is a number whose reports determine the quantile, and NoResults where the
-    reports of a server would be needed.
+    ``weighed`` has the weights of the reports, None for no weights. Raises NoFigure unless 0 <
+    ``share`` < 1 and the question is a number whose reports determine the quantile. Raises
+    NoResults where a server gives its results alone, and these lack this quantile.
     """
     if not 0 < share < 1:
         raise NoFigure(f"share is {share:g}; a quantile belongs to one between 0 and 1")

@@ -26,11 +26,11 @@ COUNT = "Deniably-Reports"
 
 
 def fetch_survey(remote: Remote) -> tuple[Survey, Provenance]:
-    """Fetches the definition of a survey from a server; returns it with its entries in the
-    register.
+    """Fetches the definition of a survey from a server, and returns it with what the server's
+    register proves about the survey.
 
-    Raises NoResults, with the reason, where the server does not answer, or no author's signature
-    in its register is on this definition.
+    Raises NoResults, with the reason, where the server does not answer, or where its register has
+    no author's signature on this definition.
     """
     try:
         survey = read_survey(remote.got("", limit=SMALL))
@@ -47,11 +47,10 @@ def fetch_reports(
     survey: Survey,
     read: Callable[[int, int], None] = lambda done, of: None,
 ) -> ReportSet:
-    """Fetches the reports of a closed survey from a server, all of them or none.
+    """Fetches all reports of a closed survey from a server.
 
-    ``read(done, count)`` is called now and then with the number of reports that arrived and that
-    there are. Raises NoResults, with the reason, where the server refuses or the connection is
-    cut.
+    ``read(done, count)`` is called now and then: ``done`` of ``count`` reports have arrived.
+    Raises NoResults, with the reason, where the server refuses or the connection is cut.
     """
     try:
         with (

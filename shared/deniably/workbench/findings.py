@@ -30,16 +30,16 @@ from deniably.survey.strata import stratum_text
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Subgroups(Table):
-    """The results of each value of a stratum key, one after the other. ``parts`` has them by
-    value.
+    """The results of each value of a stratum key, one after the other. ``parts`` maps each value
+    to its results.
 
-    ``rows`` are those of ``results.csv``; the column ``strata`` names the subgroup.
+    ``rows`` have the columns of ``results.csv``; the column ``strata`` names the subgroup.
     """
 
     parts: Mapping[str, Results]
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the document of each subgroup as plain values, for JSON."""
+        """Returns {value: results of that subgroup}, all as plain values for JSON."""
         return {value: part.to_dict() for value, part in self.parts.items()}
 
     def _repr_html_(self) -> str:
@@ -49,7 +49,7 @@ class Subgroups(Table):
 
 
 class Passage(str):
-    """Text for a paper; a notebook shows its paragraphs."""
+    """A text for a paper, with paragraphs. A notebook keeps the line breaks."""
 
     __slots__ = ()
 
@@ -100,7 +100,8 @@ WEIGHTED_DIFFERENCE = (
 
 
 def of_subgroups(title: str, documents: Mapping[str, SurveyResult]) -> Subgroups:
-    """Returns the results of several subgroups, by value of their stratum key, as one table."""
+    """Returns one table with the results of several subgroups. ``documents`` maps each value of a
+    stratum key to its results."""
     parts = {value: as_results(document) for value, document in documents.items()}
     lines = list[Sequence[str]]()
     for value, part in parts.items():
@@ -113,7 +114,8 @@ def of_subgroups(title: str, documents: Mapping[str, SurveyResult]) -> Subgroups
 
 
 def of_mean(document: SurveyResult, only: str | None = None) -> Findings:
-    """Returns the means of one question; with ``only``, the mean of that part.
+    """Returns the means of the one question in ``document``. With ``only``, returns the mean of
+    that part of the question alone.
 
     Raises NoFigure where the question has no mean, or no such part.
     """
@@ -128,10 +130,10 @@ def of_mean(document: SurveyResult, only: str | None = None) -> Findings:
 
 
 def of_distribution(document: SurveyResult) -> Findings:
-    """Returns the shares of one question: of its choices, or up to the end of each range of a
-    number.
+    """Returns the shares of the one question in ``document``: of its choices, or of a number up to
+    the end of each range.
 
-    Raises NoFigure where the question has none.
+    Raises NoFigure where the question has no shares.
     """
     (question,) = document.questions
     figures = ("share", "share at most", OF_THOSE_ASKED, SHARE_ASKED)
@@ -146,7 +148,8 @@ def of_distribution(document: SurveyResult) -> Findings:
 
 
 def side_by_side(caption: str, parts: Mapping[str, Findings]) -> Findings:
-    """Returns the findings of several subgroups, by value of their stratum key, as one table."""
+    """Returns one table with the findings of several subgroups, one below the other. ``parts``
+    maps each value of a stratum key to its findings."""
     first = next(iter(parts.values()))
     lines: list[Sequence[str]] = [("group", *first.lines[0])]
     for value, part in parts.items():
@@ -168,8 +171,8 @@ def side_by_side(caption: str, parts: Mapping[str, Findings]) -> Findings:
 
 @dataclass(frozen=True, eq=False)
 class WeightedAmong:
-    """Weighted shares among those who were asked a follow-up question (``show_if``), from the
-    reports of ``people`` respondents."""
+    """Weighted shares ``shown`` among those who were asked a follow-up question (``show_if``).
+    They are estimated from the reports of ``people`` respondents."""
 
     people: int
     shown: AmongAskedResult
@@ -184,9 +187,10 @@ def of_weighted(
 ) -> Findings:
     """Returns weighted shares and means of one question as a table of findings.
 
-    ``tables`` has the question's table under an empty name. If a person may give several answers
-    or numbers, it has a table for each, by name. For a follow-up question (``show_if``), ``among``
-    has the shares of those who were asked, by the values of the stratum key ``by``.
+    ``tables`` maps the empty name to the question's table. For a question with several answers or
+    numbers per person it maps the name of each option or number to a table. For a follow-up
+    question (``show_if``), ``among`` maps each value of the stratum key ``by`` to the shares of
+    those who were asked.
     """
     listed = list(rows(document))
     plain = {row.get("choice"): row for row in listed if row["figure"] == "share"}
@@ -293,8 +297,8 @@ _OF_QUESTION = (
 
 
 def means_alone(findings: Findings, part: str | None) -> Findings:
-    """Returns only the weighted means, or with ``part`` only the mean of that part. Raises
-    NoFigure where there are none."""
+    """Returns the findings with only the weighted means; with ``part``, only the mean of that part
+    of the question. Raises NoFigure where no mean is left."""
     means = [row for row in findings.rows if row["figure"] == "mean"]
     chosen = [row for row in means if part in (None, row["part"])]
     parts = ", ".join(dict.fromkeys(str(row["part"]) for row in means))
@@ -302,7 +306,8 @@ def means_alone(findings: Findings, part: str | None) -> Findings:
 
 
 def shares_alone(findings: Findings) -> Findings:
-    """Returns only the weighted shares. Raises NoFigure where there are none."""
+    """Returns the findings with only the weighted shares. Raises NoFigure where there are no
+    shares."""
     kinds = ("share", OF_THOSE_ASKED, SHARE_ASKED)
     shares = [row for row in findings.rows if row["figure"] in kinds]
     return _some(findings, shares, "no distribution: its reports tell no shares")
@@ -345,22 +350,22 @@ def of_quantile(document: SurveyResult, quantile: QuantileResult, unit: str, n: 
 
 
 def of_whom(findings: Findings, question: Question, *, asked: bool) -> Findings:
-    """Returns the findings, preceded for a follow-up question (``show_if``) by a note on whose
-    shares they are."""
+    """Returns the findings of a follow-up question (``show_if``) with a first note on whose shares
+    they are; those of other questions unchanged."""
     sentence = whose(question, asked=asked)
     return replace(findings, notes=[sentence, *findings.notes]) if sentence else findings
 
 
 def cost_of_weights(weighed: Weighing) -> str:
-    """Returns a note on how many times the respondents the weights cost: n over Kish's effective
+    """Returns a note on the cost of the weights: the number of respondents over Kish's effective
     sample size (Kish 1965)."""
     cost = len(weighed.weights) / weighed.kish
     return f"Weights cost {cost:.2f} times the respondents (Kish)."
 
 
 def weighted(findings: Findings, weighed: Weighing | None, estimator: str) -> Findings:
-    """Returns the findings with this ``estimator`` and a note on what the weights cost; unchanged
-    without weights."""
+    """Returns the findings with this ``estimator`` and with a note on the cost of the weights;
+    unchanged if ``weighed`` is None."""
     if weighed is None:
         return findings
     return replace(findings, notes=[*findings.notes, cost_of_weights(weighed)], estimator=estimator)
@@ -369,7 +374,7 @@ def weighted(findings: Findings, weighed: Weighing | None, estimator: str) -> Fi
 def of_mean_difference(
     here: Side, there: Side, comparison: StatedDifference, confidence: float
 ) -> Findings:
-    """Returns the difference of a mean between two studies, with its test, as a table with one
+    """Returns the difference between the means of two studies, with its test, as a table with one
     row."""
     document = comparison.result(confidence)
     low, high = document["interval"]

@@ -54,19 +54,18 @@ def open(  # noqa: A001  # as deniably.open
 ) -> Study:
     """Opens a closed survey with its reports, to estimate, model, draw and write about it.
 
-    ``source`` is the address of the survey's form or results, such as
-    https://example.org/surveys/workplace; a folder that ``deniably export`` wrote, a .zip of it or
-    its database; a report set in several files, by ``deniably gather`` or ``deniably simulate
-    --reports``; a tally file of ``deniably tally``, which has counts and no reports; or a survey
-    with its reports, such as ``(survey, deniably.randomise(people))``. ``token`` is an analyst's
-    token, for a survey whose reports or results are not public; the token travels over HTTPS or to
-    this machine alone.
+    ``source`` is one of these: the address of the survey's form or results, such as
+    https://example.org/surveys/workplace; a folder that ``deniably export`` wrote, a .zip of such
+    a folder, or the database in it; a folder with a report set in several files, which ``deniably
+    gather`` or ``deniably simulate --reports`` wrote; a tally file of ``deniably tally``, which
+    has counts and no reports; or a survey with its reports, such as ``(survey,
+    deniably.randomise(people))``. ``token`` is an analyst's token, for a survey whose reports or
+    results are not public; the token is sent only over HTTPS or to this machine.
 
-    The author's signature of the definition is verified: that of an export from its
-    ``register.json``, that of a server against its register. A server that gives out no reports is
-    opened with its results alone; methods that need reports then raise NoResults. A report set in
-    several files may lack a signature, and a tally file has none; the study says where none was
-    verified.
+    The author's signature of the definition is verified: for an export in its ``register.json``,
+    and for a server in its register. A server that gives out no reports is opened with its results
+    alone; methods that need reports then raise NoResults. A report set in several files may lack a
+    signature, and a tally file has none; the study then states that nothing was verified.
 
     Raises NoResults, with the reason, where a server shows neither reports nor results, and where
     there are no reports at all. Raises NoExport for a tally file whose counts contradict each

@@ -16,7 +16,7 @@ _ROOM = 1 << 24
 
 
 def in_order(rows: Rows) -> Rows:
-    """Returns the rows sorted as byte strings. Shape (n, width), as given."""
+    """Returns the rows, shape (n, width), sorted as byte strings."""
     width = rows.shape[1]
     # One byte string a row, so that numpy sorts whole rows. It ignores zero bytes at the end of
     # such strings, which changes no order among rows of one width.
@@ -25,10 +25,10 @@ def in_order(rows: Rows) -> Rows:
 
 
 def sorted_blocks(blocks: Iterable[Rows], width: int, room: int = _ROOM) -> Iterator[Rows]:
-    """Yields all rows of ``blocks`` in the order of their bytes, in blocks of about ``room`` bytes
+    """Yields all rows of ``blocks``, sorted as byte strings, in new blocks of about ``room`` bytes
     at most.
 
-    Rows that do not fit into memory wait in unnamed temporary files, which vanish with the
+    Rows that do not fit into memory are kept in unnamed temporary files, which vanish with the
     process.
     """
     files, held, size = list[IO[bytes]](), list[Rows](), 0

@@ -34,10 +34,12 @@ _BLOCK = 10_000
 
 @dataclass(frozen=True, eq=False)
 class WireBlock:
-    """Some reports as devices send them: for each a list of integers per question, in the survey's
-    order, None where the question was not asked.
+    """Some reports as devices send them. ``values`` has a list for each report, with an item for
+    each question in the survey's order: the integers reported, or None if the question was not
+    asked.
 
-    ``strata`` are the numbers of their strata; None where the strata are not known or left out.
+    ``strata`` has the number of each report's stratum; it is None where the strata are unknown or
+    left out.
     """
 
     values: Sequence[Sequence[Sequence[int] | None]]
@@ -46,11 +48,11 @@ class WireBlock:
 
 @dataclass(frozen=True, eq=False)
 class Answered:
-    """The reports to one question, unpacked.
+    """The reports in n rows to one question, unpacked.
 
-    ``asked`` (n,) marks the rows that have a report. ``cells`` has shape (n, cells) and is boolean
-    where a report can name any number of cells; otherwise it has shape (n, s), and its integers
-    are the s cells that each report names. Rows that were not asked are 0 throughout.
+    ``asked`` (n,) marks the rows that have a report. If a report can name any number of the
+    question's cells, ``cells`` is a boolean array (n, number of cells). If every report names s
+    cells, ``cells`` has their numbers, shape (n, s). Rows without a report are 0 throughout.
     """
 
     asked: npt.NDArray[np.bool_]
@@ -59,12 +61,13 @@ class Answered:
 
 @dataclass(frozen=True)
 class PackedField:
-    """The part of a packed row that holds the report to one question: ``width`` bytes from
+    """The bytes of a packed row that hold the report to one question: ``width`` bytes from
     ``start`` on.
 
-    If ``optional``, because not everybody is asked, the first byte is 1 for a report and 0 for
-    none. By ``kind``, there follow ``count`` bits, one for each cell; or ``count`` numbers of
-    ``size`` bytes each, of which the lowest possible one, ``low``, was subtracted.
+    If the field is ``optional``, because not everybody is asked, its first byte is 1 where there
+    is a report and 0 where there is none. If ``kind`` is "bits", ``count`` bits follow, one for
+    each cell. If ``kind`` is "numbers", ``count`` numbers of ``size`` bytes each follow, from
+    which ``low`` was subtracted, the lowest number that can be reported.
     """
 
     question: Question
@@ -83,8 +86,8 @@ class PackedField:
         )
 
     def pack(self, values: Values) -> Rows:
-        """Packs the integers of n checked reports to this question; returns rows of shape (n,
-        width)."""
+        """Packs the checked reports of n people to this question, None for people who were not
+        asked; returns rows of shape (n, width)."""
         asked = np.fromiter((value is not None for value in values), np.bool_, len(values))
         some = [value for value in values if value is not None]
         if self.kind == "bits":
@@ -93,8 +96,8 @@ class PackedField:
         return self.pack_some(asked, flat.reshape(-1, self.count))
 
     def pack_cells(self, asked: npt.NDArray[np.bool_], cells: npt.NDArray[Any]) -> Rows:
-        """Packs an ``Answered`` back into rows of shape (n, width). Raises ValueError where a
-        number is beyond what the field can hold."""
+        """Packs ``asked`` and ``cells``, in the form that ``Answered`` has, into rows of shape (n,
+        width). Raises ValueError for a number that does not fit into the field."""
         some = cells[asked]
         if self.kind == "numbers" and some.size:
             low, high = int(some.min()), int(some.max())
@@ -103,7 +106,7 @@ class PackedField:
         return self.pack_some(asked, some)
 
     def unpack(self, rows: Rows) -> Answered:
-        """Unpacks this question's reports from whole rows, shape (n, bytes of a row)."""
+        """Returns the reports to this question, unpacked from n whole rows."""
         own = rows[:, self.start : self.start + self.width]
         asked = own[:, 0] == 1 if self.optional else np.ones(len(rows), np.bool_)
         body = own[:, self.optional :]
@@ -116,7 +119,7 @@ class PackedField:
         return Answered(asked, np.where(asked[:, None], numbers, 0))
 
     def tally(self, rows: Rows) -> Tally:
-        """Returns the tally of this question's reports in whole rows."""
+        """Returns the tally of the reports to this question, given whole packed rows."""
         cell_count = self.question.mechanism.law.cell_count
         tally = Tally(0, np.zeros(cell_count or 0, np.int64), endless=cell_count is None)
         for at in range(0, len(rows), _BLOCK):
@@ -134,8 +137,9 @@ class PackedField:
         return Tally(n, counts, start, endless=cell_count is None)
 
     def pack_some(self, asked: npt.NDArray[np.bool_], some: npt.NDArray[Any]) -> Rows:
-        """Packs the cells of those who were ``asked``, in their order; returns rows of shape (n,
-        width), in which the others are 0."""
+        """Packs reports into rows of shape (n, width). ``asked`` (n,) marks the people who were
+        asked, and ``some`` has the cells of only these people, in their order. The rows of all
+        others are 0."""
         rows = np.zeros((len(asked), self.width), np.uint8)
         if self.optional:  # first, so that a set sorted by bytes has those not asked first
             rows[:, 0] = asked
@@ -151,10 +155,11 @@ class PackedField:
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the report to each question stands in a packed row, by the question's name.
+    """The layout of a packed row: ``fields`` maps the name of each question to the bytes of its
+    report.
 
-    ``stratified`` rows begin with a byte for the number of the stratum, which is not randomised. A
-    set of reports has strata only where each stratum has enough reports to be shown
+    If ``stratified``, a row begins with a byte for the number of the stratum, which is not
+    randomised. A set of reports has strata only where each stratum has enough reports to be shown
     (``results.subgroups.all_shown``).
     """
 
@@ -168,8 +173,8 @@ class Layout:
         return self.stratified + sum(field.width for field in self.fields.values())
 
     def pack(self, block: WireBlock) -> Rows:
-        """Packs checked reports into rows. Raises ValueError where the strata are missing though
-        the layout has them, or are given though it does not."""
+        """Packs checked reports into rows. Raises ValueError where the layout has strata and the
+        block has none, or the other way round."""
         if (block.strata is not None) is not self.stratified:
             raise ValueError("strata are given exactly if the layout has them")
         columns: Iterable[Values] = zip(*block.values, strict=True) if block.values else ()
@@ -182,8 +187,9 @@ class Layout:
         return self.with_strata(np.array(block.strata or (), np.int64), packed)
 
     def with_strata(self, strata: npt.NDArray[np.int64], packed: Sequence[Rows]) -> Rows:
-        """Joins the packed reports to each question into whole rows, after the numbers (n,) of
-        their strata if the layout has them."""
+        """Joins packed reports to single questions into n whole rows. ``packed`` has the rows of
+        each question; ``strata`` (n,) are the numbers of the strata, which come first if the
+        layout has strata."""
         first = [strata.astype(np.uint8)[:, None]] if self.stratified else []
         return np.hstack([*first, *packed])
 
@@ -195,7 +201,8 @@ class Layout:
 
 
 def layout(survey: Survey, *, stratified: bool = False) -> Layout:
-    """Returns the layout of the reports to a survey; ``stratified`` includes their strata."""
+    """Returns the layout of packed reports to a survey, with a byte for the stratum if
+    ``stratified``."""
     optional, start = not survey.complete, int(stratified)
     fields = dict[str, PackedField]()
     for question in survey.questions:
@@ -222,7 +229,7 @@ def _numbers(law: Law) -> int:
 
 
 def reach(law: Law) -> tuple[int, int]:
-    """Returns the lowest and the highest number that a report by this law can send."""
+    """Returns the lowest and the highest number that a report under this law can have."""
     if isinstance(law, Noise):
         return -law.reach, law.k - 1 + law.reach
     if isinstance(law, Several):

@@ -46,17 +46,17 @@ class FileColumn:
     kind      what its integers are
     ========  ==============================================================================
     index     the number of the choice, combination or output that the report names
-    named     1 where the report names a choice or combination, the ``place``-th, and else 0
+    named     1 where the report names the ``place``-th choice or combination, and else 0
     part      of an index, the number of the choice of the ``place``-th part
     number    the reported number, in steps of the range: that of the ``place``-th part
     ========  ==============================================================================
 
-    ``label`` says in words what the column is about. ``categories`` are the labels of its integers
-    from 0 on; empty where they are numbers of their own. Cells of ``optional`` columns are empty
-    where the question was not asked, or the part or option not sampled. ``choice`` and ``part``
-    name what the column is about, None if it is the whole question. ``p`` and ``q`` are the
-    probabilities of a 1 if the true answer is this choice, and if it is not; None unless the
-    column is 0 or 1.
+    ``label`` is a text on what the column is about. ``categories`` has a label for each integer,
+    from 0 on; it is empty where the integers are numbers themselves. Cells of ``optional`` columns
+    are empty where the question was not asked, or the part or option not sampled. ``choice`` and
+    ``part`` are the names of the choice or part that the column is about, None if it is about the
+    whole question. ``p`` and ``q`` are the probabilities of a 1 if the true answer is this choice,
+    and if it is not; None unless the column is 0 or 1.
     """
 
     name: str
@@ -96,8 +96,8 @@ class FileColumn:
 
 @dataclass(frozen=True)
 class StratumColumn:
-    """A column with the value of one stratum key, which the respondent's link stated: the number
-    of the value, from 0 on.
+    """A column with the value of one stratum key in the respondent's link, as the number of the
+    value, from 0 on.
 
     The column is not randomised. ``categories`` are the values, and ``place`` is the number of the
     key among all keys.
@@ -120,14 +120,14 @@ class StratumColumn:
 
     @property
     def reach(self) -> tuple[int, int]:
-        """Returns the smallest and the largest number of a value."""
+        """Returns the smallest and the largest integer that the column can have."""
         return 0, len(self.categories) - 1
 
 
 @dataclass(frozen=True)
 class Filled:
-    """The integers of a column for n reports, ``values`` (n,), and a mask of the cells that are
-    not empty, ``there`` (n,). Values of empty cells are meaningless."""
+    """The cells of a column for n reports: the integers ``values`` (n,), and the mask ``there``
+    (n,), False where a cell is empty. The value of an empty cell has no meaning."""
 
     values: npt.NDArray[np.int64]
     there: npt.NDArray[np.bool_]
@@ -135,7 +135,8 @@ class Filled:
 
 @dataclass(frozen=True)
 class FileColumns:
-    """All columns of a survey's reports in order, without the first one, which numbers the rows.
+    """All columns of a survey's reports in their order, except the first column of a file, which
+    numbers the rows.
 
     ``strata`` come first, if the set has strata, and then the randomised ``columns``.
     """
@@ -160,7 +161,7 @@ class FileColumns:
         return [column for column in self.columns if column.question.name == question]
 
     def filled(self, rows: Rows) -> list[Filled]:
-        """Returns the integers of each column, in order, for n packed reports."""
+        """Returns the cells of each column, in the order of the columns, for n packed reports."""
         filled = [self._values(column, rows) for column in self.strata]
         for name, field in self.layout.fields.items():
             answered = field.unpack(rows)
@@ -168,7 +169,7 @@ class FileColumns:
         return filled
 
     def column_of(self, name: str, rows: Rows) -> Filled:
-        """Returns the integers of the column ``name`` for n packed reports. Raises KeyError for an
+        """Returns the cells of the column ``name`` for n packed reports. Raises KeyError for an
         unknown column."""
         for column in self:
             if column.name == name:
@@ -179,10 +180,10 @@ class FileColumns:
         raise KeyError(name)
 
     def pack(self, filled: Mapping[str, Filled]) -> Rows:
-        """Packs n reports from their columns, by name: the inverse of ``filled``.
+        """Packs n reports. ``filled`` maps the name of each column to its cells; this is the
+        inverse of the method ``filled``.
 
-        Raises ValueError where a column is missing, or a row is not one that a device could have
-        reported.
+        Raises ValueError where a column is missing, or no device could have reported a row.
         """
         if lacks := [name for name in self.names if name not in filled]:
             raise ValueError(f"there is no column {lacks[0]}")
@@ -223,9 +224,9 @@ class FileColumns:
 
 
 def columns_of(places: Layout) -> FileColumns:
-    """Returns the columns of reports in this layout.
+    """Returns the columns of a file with reports in this layout.
 
-    Randomised columns have the same names whether strata have columns or not.
+    Randomised columns have the same names whether or not the file has columns for strata.
     """
     survey, taken = places.survey, {ROW}
     strata = tuple(_unique(column, taken) for column in _of_strata(survey))
@@ -239,8 +240,8 @@ def columns_of(places: Layout) -> FileColumns:
 
 
 def columns_in(survey: Survey, names: Collection[str]) -> FileColumns:
-    """Returns the columns of the reports to ``survey`` in a file that has columns of these
-    ``names``; strata are among them if the file has a column for each stratum key."""
+    """Returns the columns of reports to ``survey`` in a file whose columns have these ``names``.
+    Strata are included if the file has a column for each stratum key."""
     columns = columns_of(layout(survey, stratified=bool(survey.strata)))
     if {key.name for key in columns.strata} <= set(names):
         return columns
@@ -249,7 +250,7 @@ def columns_in(survey: Survey, names: Collection[str]) -> FileColumns:
 
 def note(places: Layout) -> str:
     """Returns a sentence on strata for the documentation of a file: which columns are not
-    randomised, or why there are none. Empty for a survey without strata."""
+    randomised, or why there are no columns of strata. Empty for a survey without strata."""
     survey = places.survey
     keys = ", ".join(sorted(survey.strata or {}))
     if not keys:

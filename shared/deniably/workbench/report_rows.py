@@ -21,11 +21,12 @@ from deniably.workbench.report_columns import FileColumns, Filled, columns_of, n
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReportRows:
-    """The reports to one survey, sorted by content, without the methods that fit models.
+    """The reports to one survey, sorted by content; ``ReportSet`` adds the methods that fit
+    models.
 
-    ``rows`` are packed as the ``layout`` says. Two sets are equal if they have the same survey and
-    the same reports, whoever sent them in whatever order. Everything but ``strata`` is randomised:
-    estimates read ``tally()``, and models ``column()``.
+    ``rows`` has the reports, packed as ``layout`` describes. Two sets are equal if they have the
+    same survey and the same reports, regardless of the order in which people sent them. Everything
+    but ``strata`` is randomised: estimates read ``tally()``, and models ``column()``.
     """
 
     layout: Layout
@@ -59,8 +60,8 @@ class ReportRows:
 
     @cached_property
     def strata(self) -> dict[str, list[str]]:
-        """Returns the strata that the respondents' links stated, as {key: value of each row}.
-        Empty where strata were left out."""
+        """Returns the strata, which respondents' links stated, as {key: list with the value of
+        each row}. Returns {} where strata were left out."""
         numbers = [
             self.columns.column_of(key.name, self.rows).values for key in self.columns.strata
         ]
@@ -70,17 +71,18 @@ class ReportRows:
         }
 
     def tally(self) -> dict[str, Tally]:
-        """Returns the tally of every question, by name, with the same counts as the server's."""
+        """Returns the tally of every question, by name. The counts are those of the server's
+        tally."""
         return {name: field.tally(self.rows) for name, field in self.layout.fields.items()}
 
     def answered(self, question: str) -> Answered:
-        """Returns the reports to a question: who was asked, and what each report names. Raises
-        KeyError for an unknown question."""
+        """Returns the reports to a question: a mask of the people who were asked, and what each
+        report names. Raises KeyError for an unknown question."""
         return self.layout.fields[question].unpack(self.rows)
 
     def column(self, name: str) -> Filled:
-        """Returns the integers of an exported column, in the order of the rows. Raises KeyError
-        for an unknown column."""
+        """Returns the cells of an exported column, in the order of the rows. Raises KeyError for
+        an unknown column."""
         return self.columns.column_of(name, self.rows)
 
     def among(self, stratum: Stratum) -> Self:
@@ -98,8 +100,8 @@ class ReportRows:
         return replace(self, rows=self.rows[np.isin(self.layout.strata(self.rows), wanted)])
 
     def by(self, key: str) -> dict[str, Self]:
-        """Returns the reports of each value of a stratum key, by value, in the order of the
-        definition.
+        """Returns {value: set of the reports with that value} of a stratum key, in the order of
+        the definition.
 
         Raises BadModel where strata were left out, and for an unknown key.
         """

@@ -27,10 +27,11 @@ if TYPE_CHECKING:
 
 
 class ReportSet(ReportRows):
-    """The reports to one survey, sorted by content: besides counts, all that leaves a server.
+    """The reports to one survey, sorted by content. A server gives out nothing else about
+    respondents but counts.
 
-    A set has what ``ReportRows`` have, and methods that fit models. The modules of models are
-    imported only when such a method is called, as an export needs none of them.
+    The class adds methods that fit models to those of ``ReportRows``. It imports the modules of
+    models only when such a method is called, as an export does not need them.
     """
 
     def shares(
@@ -44,12 +45,13 @@ class ReportSet(ReportRows):
     ) -> Table:
         """Estimates the share of each true answer to a question, and the mean, with weights.
 
-        ``weights`` are by stratum, such as ``{"north": 1.2, "south": 0.8}``; or one per row, alike
-        within each stratum, as ``rake`` returns them; None for equal weights. ``strata`` are keys:
-        standard errors are then those within strata, which are smaller if a sample was drawn from
-        each stratum. ``by`` is a key whose values have rows of their own. The columns of the table
-        are those of ``deniably.workbench.weighted_shares``. Raises BadModel for an unknown
-        question or key, for weights that do not fit, and where strata were left out.
+        ``weights`` are by stratum, such as ``{"north": 1.2, "south": 0.8}``, or a list with one
+        for each row, equal within each stratum, as ``rake`` returns it; None for equal weights.
+        ``strata`` are keys: standard errors are then those within strata, which are smaller if a
+        sample was drawn from each stratum. ``by`` is a key: each of its values then has rows of
+        its own in the table. The columns of the table are those of
+        ``deniably.workbench.weighted_shares``. Raises BadModel for an unknown question or key, for
+        weights that do not fit, and where strata were left out.
         """
         from deniably.workbench.models.effective_sample import shares_of_reports
 
@@ -58,13 +60,14 @@ class ReportSet(ReportRows):
         )
 
     def rake(self, margins: Mapping[str, Mapping[str, float]]) -> Floats:
-        """Returns a weight per row, with mean 1, so that the weighted shares of strata are the
-        known ``margins``.
+        """Returns a weight for each row, with mean 1, so that weighted shares of strata are equal
+        to known shares, the ``margins``.
 
-        ``margins`` are such as ``{"site": {"north": 0.4, "south": 0.6}}``. Only strata have
-        margins: of a question nobody knows who gave which answer. Raises BadModel for a column
-        that is no stratum key and for shares that are not positive or do not sum to 1, and
-        NoEstimate where no weights meet the margins.
+        ``margins`` has the known share of each value of a stratum key, such as ``{"site":
+        {"north": 0.4, "south": 0.6}}``. Only stratum keys can have margins: nobody knows who gave
+        which answer to a question. Raises BadModel for a column that is no stratum key and for
+        shares that are not positive or do not sum to 1, and NoEstimate where no weights meet the
+        margins.
         """
         from deniably.workbench.models.raking import rake
 
@@ -105,19 +108,19 @@ class ReportSet(ReportRows):
 
 
 def report_set(places: Layout, blocks: Iterable[WireBlock]) -> ReportSet:
-    """Packs checked reports, which come in blocks in any order, into a set."""
+    """Returns the set of checked reports. The reports may come in any order."""
     return of_rows(places, map(places.pack, blocks))
 
 
 def of_rows(places: Layout, blocks: Iterable[Rows]) -> ReportSet:
-    """Returns the set of packed reports, which come in blocks in any order."""
+    """Returns the set of packed reports. The reports may come in any order."""
     empty = np.zeros((0, places.width), np.uint8)
     return ReportSet(places, in_order(np.vstack([empty, *blocks])))
 
 
 def checked(survey: Survey, values: object) -> list[list[int] | None]:
-    """Returns the integers of one report by question, in the survey's order; None where not asked.
-    ``values`` is the JSON object that a device sent.
+    """Returns the integers of one report, in a list with an item for each question of the survey;
+    None for a question that was not asked. ``values`` is the JSON object that a device sent.
 
     Raises BadReport unless a device could have made these values.
     """
@@ -147,7 +150,7 @@ def of_simulation(reports: Reports) -> ReportSet:
 
 
 def packed_simulation(places: Layout, reports: Reports) -> Iterator[Rows]:
-    """Yields simulated reports as packed rows, in their order."""
+    """Yields simulated reports as packed rows, in the order of the simulation."""
     start = 0
     for block in reports.blocks:
         packed = [_packed(field, block[name]) for name, field in places.fields.items()]

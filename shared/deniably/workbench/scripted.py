@@ -46,23 +46,26 @@ _CLOSE = 1e-8  # the same of two variances
 
 @dataclass(frozen=True)
 class Scripted:
-    """A figure of a question, with the recipe to estimate it from one column of the export.
+    """A figure of a question, with the recipe by which a script estimates it from one column of
+    the export.
 
     ========  =================================================================================
     method    the estimate from the integers y of the column
     ========  =================================================================================
-    share     (m - q) / (p - q), where m is the part of y that equal ``value``; ``numbers``: p, q
-    scores    the mean of the y-th of ``numbers``, from the 0th on
+    share     (m - q) / (p - q), where m is the share of y equal to ``value``; ``numbers``: p, q
+    scores    the mean of the y-th of ``numbers``, counted from 0
     line      start + step * mean(y); ``numbers`` are start, step and the least variance
-    among     the share of 1 over that of everybody without a 1 in ``hidden``, another column:
-              among those who were asked a follow-up (``show_if``); ``numbers``: p, q
+    among     the share of 1, divided by the share of everybody without a 1 in the column
+              ``hidden``: the share among those who were asked a follow-up (``show_if``);
+              ``numbers``: p, q
     ========  =================================================================================
 
-    The standard error of a share is that of ``estimate.standard_error``. That of a mean is the
-    root of the variance of its scores over n; the variance is kept between ``least`` and ``most``.
-    Where two scores ``low`` and ``high`` give a share, one report of the score ``added`` is added,
-    as for other shares, and the variance at the resulting mean m is (high - m) (m - low). That of
-    a ratio is by the delta method.
+    The standard error of a share is that of ``estimate.standard_error``. The standard error of a
+    mean of n scores is the square root of their variance over n, and this variance is kept between
+    ``least`` and ``most``. A share may also be estimated as the mean of two scores ``low`` and
+    ``high``. Then one report with the score ``added`` is added, as for other shares, and the
+    variance at the resulting mean m is (high - m) (m - low). The standard error of a ratio is by
+    the delta method.
     """
 
     question: str
@@ -81,14 +84,15 @@ class Scripted:
 
 @dataclass(frozen=True)
 class Script:
-    """The figures that scripts estimate again, and the names of those that they leave out."""
+    """``figures`` has the figures that scripts estimate again, and ``left_out`` a text for each of
+    those that they cannot estimate."""
 
     figures: list[Scripted]
     left_out: list[str]
 
 
 def script_of(reports: ReportRows) -> Script:
-    """Returns the figures of a report set that a script can estimate again, and the names of the
+    """Returns the figures of a report set that a script can estimate again, with a list of the
     others."""
     tallies, worked, left = reports.tally(), list[Scripted](), list[str]()
     for question in reports.survey.questions:
@@ -205,10 +209,11 @@ Scored = tuple[FileColumn, Literal["scores", "line"], _Numbers]
 
 
 def scores_of(question: Question, group: Group, own: list[FileColumn]) -> Scored | None:
-    """Returns the column of a group of figures, and the scores of its integers for each figure.
+    """Returns the column from which a group of figures is estimated, and for each figure the
+    scores of the column's integers.
 
     ``own`` are the columns of the question. Returns None where a report is not a single integer,
-    or has too many values to list their scores.
+    or has too many possible values to list their scores.
     """
     law: Law = question.mechanism.law
     cell_count, place, parts = law.cell_count, 0, 1
@@ -280,8 +285,8 @@ class WorkedOut(NamedTuple):
 
 
 def worked_out(scripted: Scripted, reports: ReportRows) -> WorkedOut:
-    """Estimates a figure from its column, in the same steps as a script does; nan if nobody was
-    asked."""
+    """Estimates a figure from its column, in the same steps as the script does. The estimate is
+    nan if nobody was asked."""
     if scripted.method == "among":
         return _worked_out_among(scripted, reports)
     column = reports.column(scripted.column)

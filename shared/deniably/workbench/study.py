@@ -46,16 +46,16 @@ class Study(Table):
     """A closed survey and its reports, as ``deniably.open`` returns them.
 
     Printed, a study shows its title and a line for each question: type, reports, mechanism and
-    epsilon. ``n`` is the number of respondents. ``source`` is what a register proves about the
-    survey, verified; None for reports that were not opened from a server or an export.
+    epsilon. ``n`` is the number of respondents. ``source`` is what a server's register proves
+    about the survey; None for reports that were not opened from a server or an export.
 
     A study of a tally file has counts and no reports: methods that need whole reports then raise
-    NoResults, and say so.
+    NoResults.
 
-    Every method returns a frozen value with ``to_frame()``, ``to_dict()`` and a table as its text.
-    All methods estimate from randomised reports, under the same assumptions: people answered as
-    they were asked, devices kept to the design, and respondents are a random sample of the
-    population that intervals are for.
+    Methods that estimate return a frozen value with ``to_frame()`` and ``to_dict()``, which is
+    printed as a table. All of them estimate from randomised reports, under the same assumptions:
+    people answered as they were asked, devices kept to the design, and respondents are a random
+    sample of the population that intervals are for.
 
     The class is long because its docstrings are the reference of the library: each method is a few
     lines that call ``collected``, ``distributions``, ``weighted_figures`` or ``comparing``.
@@ -144,16 +144,17 @@ class Study(Table):
         2020). With weights, weighted means of unbiased scores (Binder 1983). **Assumption.** Those
         of every ``Study`` method; weights depend on strata alone.
 
-        ``confidence`` is from 0.5 to 0.999. ``smooth`` fits smooth distributions of numbers: only
-        if you know them to be smooth. ``by`` is a key of the survey's strata, such as "site": each
-        of its values that has results is estimated by itself. The columns are those of
-        ``results.csv``.
+        ``confidence`` is from 0.5 to 0.999. ``smooth`` fits smooth distributions of numbers; use
+        it only if you know them to be smooth. ``by`` is a key of the survey's strata, such as
+        "site": each value of the key that has results is estimated by itself. The columns are
+        those of ``results.csv``.
 
-        ``weights`` give the shares and means of one question with a weight for each stratum, such
-        as ``{"north": 1.2, "south": 0.8}`` or ``study.rake(margins)``; no list of weights per
-        person is taken, as reports are sorted by content. With several keys a stratum is the tuple
-        of its values, the keys in alphabetical order. ``strata`` are keys: the errors of weighted
-        figures are then those within strata.
+        With ``weights`` the shares and means of one question are weighted. ``weights`` has a
+        weight for each stratum, such as ``{"north": 1.2, "south": 0.8}``, or is the result of
+        ``study.rake(margins)``. A list with a weight for each person is refused, as reports are
+        sorted by content. With several keys a stratum is the tuple of its values, in alphabetical
+        order of the keys. ``strata`` are keys: the errors of weighted figures are then those
+        within strata.
 
         Raises NoFigure for an unknown question or key, BadModel for weights that do not fit, and
         NoResults where a server refuses or a tally file has no counts by stratum.
@@ -178,7 +179,8 @@ class Study(Table):
         weights: StratumWeights | None = None,
         strata: str | Sequence[str] | None = None,
     ) -> Findings:
-        """Estimates the mean of a number or of a scale's scores; of several numbers one ``part``.
+        """Estimates the mean of a number or of a scale's scores. For a question about several
+        numbers, ``part`` names one of them.
 
         **Estimator.** The mean of unbiased scores of the reports (Horvitz and Thompson 1952;
         Duchi, Jordan and Wainwright 2018). **Assumption.** Those of every ``Study`` method.
@@ -209,15 +211,15 @@ class Study(Table):
         weights: StratumWeights | None = None,
         strata: str | Sequence[str] | None = None,
     ) -> Findings:
-        """Estimates how the answers to a question are distributed: shares of choices, or of
-        ranges.
+        """Estimates how the answers to a question are distributed: the share of each choice, or of
+        each range of a number.
 
         **Estimator.** Shares of choices are unbiased (Warner 1965; Wang et al. 2017). Ranges of a
         number are fitted for display by expectation maximisation (Li et al. 2020), and the shares
-        up to the end of each range are unbiased. With weights, ranges are fitted to an effective
-        number of people, small enough that every share up to an end is at least as uncertain as
-        with weights (Korn and Graubard 1998). **Assumption.** Those of every ``Study`` method;
-        ``smooth`` assumes one broad hump besides.
+        up to the end of each range are unbiased. With weights, ranges are fitted as to unweighted
+        people, who are so few that no share up to an end is less uncertain than with weights (Korn
+        and Graubard 1998). **Assumption.** Those of every ``Study`` method; ``smooth`` assumes one
+        broad hump besides.
 
         ``by``, ``weights`` and ``strata`` are as in ``estimate``. Raises NoFigure where there is
         no distribution, and what ``estimate`` raises.
@@ -238,12 +240,13 @@ class Study(Table):
         weights: StratumWeights | None = None,
         strata: str | Sequence[str] | None = None,
     ) -> Findings:
-        """Estimates up to which number a ``share`` of the answers lies: 0.5 for the median.
+        """Estimates the number up to which a ``share`` of the answers lies; 0.5 gives the median.
 
         **Estimator.** The range in which the fitted distribution reaches the share. The interval
-        holds all ranges that are left possible by a likelihood-ratio test (Wilks 1938), or by the
-        margins of the shares up to the end of each range. With weights, those of an effective
-        number of people (Korn and Graubard 1998). **Assumption.** Those of every ``Study`` method.
+        holds all ranges that a likelihood-ratio test (Wilks 1938), or the margins of the shares up
+        to the end of each range, leave possible. With weights, test and margins are those of an
+        effective number of people (Korn and Graubard 1998). **Assumption.** Those of every
+        ``Study`` method.
 
         ``by``, ``weights`` and ``strata`` are as in ``estimate``; groups whose reports do not
         determine the quantile are named below the table. Raises NoFigure unless the question is a
@@ -258,7 +261,8 @@ class Study(Table):
 
         **Estimator.** K-means of the areas of the map, weighted with their shares for display;
         errors are from repetitions of the survey in simulation. **Assumption.** Those of every
-        ``Study`` method, and that people fall into so many groups: that is no finding.
+        ``Study`` method, and that people fall into ``count`` groups: k-means finds so many groups
+        in any data.
 
         The columns are those of the server's ``groups.csv``. Raises NoFigure unless the question
         is for a place on a map and ``count`` is from 1 to 12, NoResults where there are neither
@@ -280,11 +284,12 @@ class Study(Table):
     ) -> Findings:
         """Crosses two questions with choices: estimates the shares of all pairs of answers.
 
-        **Estimator.** Joint shares by the inverses of both channels, from whole reports; shares
-        within a row or a column as their ratio. Independence by a permutation test (Fisher 1935;
-        Phipson and Smyth 2010). With weights, weighted means of unbiased joint scores (Binder
-        1983), and a test by Rao and Scott (1984). **Assumption.** Those of every ``Study`` method;
-        weights depend on strata alone.
+        **Estimator.** Joint shares are estimated by the inverses of both channels, from whole
+        reports; shares within a row or a column are ratios of joint shares. Independence is tested
+        by permutation (Fisher 1935; Phipson and Smyth 2010). With weights, joint shares are
+        weighted means of unbiased joint scores (Binder 1983), and the test is that of Rao and
+        Scott (1984). **Assumption.** Those of every ``Study`` method; weights depend on strata
+        alone.
 
         The columns are those of the server's ``crosstab.csv``. ``by`` is a key of the strata: each
         of its values with reports to both questions has a cross-table of its own. ``weights`` and
@@ -308,20 +313,22 @@ class Study(Table):
         strata: str | Sequence[str] | None = None,
         other_weights: StratumWeights | None = None,
     ) -> Findings:
-        """Tests which choices of a question differ, or what differs by strata or between studies.
+        """Tests differences: between the choices of a question, between strata, or between two
+        studies.
 
         **Estimator.** The difference of unbiased estimates, with a score test; p-values of several
         tests at once are adjusted (Holm 1979). With weights, the difference of weighted means, and
         the test at the effective number of people (Korn and Graubard 1998). **Assumption.** Those
-        of every ``Study`` method; two studies are of different people, and the same people in two
-        waves make the test cautious.
+        of every ``Study`` method. Two studies are assumed to have different people; if the same
+        people are in both, as in two waves, the test is cautious.
 
-        By default every pair of choices is tested. ``by`` is a key of the strata: every choice, or
-        the mean, is tested between every two of its values. With an ``other`` study each choice,
-        or the mean, is tested here against there; ``part`` names one of several numbers.
-        ``weights`` and ``strata`` are as in ``estimate``; ``other_weights`` are those of the other
-        study. Raises NoFigure where the figures cannot be compared, BadModel for weights that do
-        not fit, and NoResults where there are no reports or counts to test.
+        By default every two choices are compared. ``by`` is a key of the strata: each choice, or
+        the mean, is then compared between every two of its values. With an ``other`` study, each
+        choice, or the mean, is compared between the two studies. For a question about several
+        numbers, ``part`` names the number to compare. ``weights`` and ``strata`` are as in
+        ``estimate``; ``other_weights`` are those of the other study. Raises NoFigure where the
+        figures cannot be compared, BadModel for weights that do not fit, and NoResults where there
+        are no reports or counts to test.
         """
         return difference(
             self._collected, question, by,
@@ -335,13 +342,14 @@ class Study(Table):
         """Tests what changed over waves: this study is the last, after the ``earlier`` ones.
 
         **Estimator.** The last wave less the first with a score test, and a linear trend over all
-        waves; all tests of the question are adjusted (Holm 1979). **Assumption.** Those of every
-        ``Study`` method, and waves at equal distances. The same people in several waves make the
-        first test cautious; the trend is tested for the worst correlation of their answers.
+        waves; the p-values of all tests of the question are adjusted (Holm 1979). **Assumption.**
+        Those of every ``Study`` method, and waves at equal distances. The same people in several
+        waves make the first test cautious; the trend is tested for the worst correlation of their
+        answers.
 
-        The columns are those of the server's ``waves.csv``. For a subgroup, open studies of
-        ``(survey, reports.among(...))``. Raises NoFigure where the waves did not ask the question
-        alike, and NoResults where a wave has neither reports nor counts.
+        The columns are those of the server's ``waves.csv``. To follow a subgroup, open each wave
+        as ``(survey, reports.among(...))``. Raises NoFigure where the waves did not ask the
+        question alike, and NoResults where a wave has neither reports nor counts.
         """
         waves = [study._collected for study in (*earlier, self)]
         return over_waves(waves, question, confidence)
@@ -378,10 +386,10 @@ class Study(Table):
         """Fits a regression to the reports, such as ``"stolen ~ often + score(happy) + C(site)"``.
 
         **Estimator.** Maximum likelihood through the channel of the reports (Scheers and Dayton
-        1988); true answers to randomised covariates are summed over, by EM (Louis 1982). If there
-        are strata besides randomised covariates, the corrected score (Nakamura 1990).
-        **Assumption.** Those of every ``Study`` method; lies that are correlated with a covariate
-        bias its coefficient.
+        1988); if there are randomised covariates, the likelihood is summed over their true
+        answers, by EM (Louis 1982). If the covariates include both questions and strata, the
+        corrected score (Nakamura 1990). **Assumption.** Those of every ``Study`` method; lies that
+        are correlated with a covariate bias its coefficient.
 
         Questions and stratum keys are named in the formula. ``weights`` has a weight for each
         stratum, as in ``estimate``; ``strata`` are keys, and the errors of a weighted model are
@@ -397,18 +405,19 @@ class Study(Table):
         )  # fmt: skip
 
     def rake(self, margins: Mapping[str, Mapping[str, float]]) -> StratumWeights:
-        """Returns weights of strata, so that their weighted shares are known ones: ``{"site":
-        {"north": 0.4, "south": 0.6}}``.
+        """Returns a weight for each stratum, so that weighted shares of strata are equal to known
+        shares, the ``margins``, such as ``{"site": {"north": 0.4, "south": 0.6}}``.
 
-        **Estimator.** Of all weights that meet the margins those nearest to equal ones (Deming and
-        Stephan 1940; Deville and Sarndal 1992). **Assumption.** Within strata respondents are a
-        random sample.
+        **Estimator.** Of all weights that meet the margins, those nearest to equal weights (Deming
+        and Stephan 1940; Deville and Sarndal 1992). **Assumption.** Within strata respondents are
+        a random sample.
 
         The result maps each stratum that has reports to its weight, with mean 1 over the reports,
-        and cannot be changed; give it to any method as ``weights``. The weights of a tally file
-        are for ``estimate`` and ``mean`` of questions whose reports are one number each. Raises
-        BadModel for margins that are not of strata or do not sum to 1, NoEstimate where no weights
-        meet them, and NoResults where there are neither reports nor counts by stratum.
+        and cannot be changed; give it to any method as ``weights``. If the study is a tally file,
+        only ``estimate`` and ``mean`` take weights, for questions whose reports are one number
+        each. Raises BadModel for margins that are not of strata or do not sum to 1, NoEstimate
+        where no weights meet them, and NoResults where there are neither reports nor counts by
+        stratum.
         """
         return rake_to(self._collected, margins)
 
@@ -427,7 +436,8 @@ class Study(Table):
         first: float | None = None,
         level: float = 0.05,
     ) -> Powered:
-        """Plans a test: the respondents for a ``power``, or the power of ``n`` respondents.
+        """Plans a test: the number of respondents for a ``power``, or the power of ``n``
+        respondents.
 
         **Estimator.** For shares, the exact distribution of the counts that the two-sided tests
         use; for slopes, a simulation of the fit; for means, the normal power of a score test
@@ -435,11 +445,12 @@ class Study(Table):
         **Assumption.** Those of every ``Study`` method.
 
         Without ``power`` and ``n``, the power is that of as many respondents as this study has.
-        The test is of a difference from a value; or with ``by``, a key of the strata, between two
-        groups. ``first`` is the first group's part of the respondents: by default the part that it
-        has here if the key has two values and their sizes are known, else a half. The other
-        parameters are as in ``deniably.workbench.plan_power``, which says when ValueError is
-        raised. Raises NoFigure for an unknown question or key.
+        The test is of a difference from a fixed value; or with ``by``, a key of the strata, of a
+        difference between two groups. ``first`` is the share of respondents in the first group. By
+        default it is their share in this study if the key has two values and the numbers of their
+        respondents are known, else a half. The other parameters are as in
+        ``deniably.workbench.plan_power``, which says when ValueError is raised. Raises NoFigure
+        for an unknown question or key.
         """
         from deniably.design.power import plan_power
 
@@ -486,13 +497,13 @@ class Study(Table):
         by: str | None = None,
         confidence: float = CONFIDENCE,
     ) -> Svg | Png:
-        """Draws the figure of a question for a paper: as the text of an SVG file, or as a PNG
-        file.
+        """Draws the figure of a question for a paper.
 
         The figure is that of the results page; with ``by``, a key of the strata, that of the page
-        that compares its values. ``width`` is 85 or 180 mm, one column of a journal or two. A PNG
-        has 600 dots an inch. Raises NoFigure for an unknown question, key or kind, ValueError for
-        other widths, NoResults where ``by`` needs reports and there are none, and for a PNG
+        that compares the values of the key. ``kind`` "svg" returns the text of an SVG file, and
+        "png" a PNG file with 600 dots an inch. ``width`` is 85 or 180 mm: one column of a journal,
+        or two. Raises NoFigure for an unknown question, key or kind, ValueError for other widths,
+        NoResults where ``by`` needs reports or counts and there are none, and for a PNG
         ImportError without resvg and OSError without a font.
         """
         if kind not in ("svg", "png"):
@@ -510,14 +521,15 @@ class Study(Table):
     # --- the paper --------------------------------------------------------------------------
 
     def sentence(self, question: str, *, confidence: float = CONFIDENCE) -> Passage:
-        """Returns the finding of a question as a paper prints it, with interval, n and mechanism.
+        """Returns a sentence for a paper with the finding of a question, its interval, n and
+        mechanism.
 
         Raises NoFigure for an unknown question, and NoResults where a server refuses.
         """
         return Passage(self._publication(question, confidence).sentence(question))
 
     def methods(self, style: str = "apa") -> Passage:
-        """Writes the methods section of a paper with its references.
+        """Returns the methods section of a paper, with its references.
 
         Raises NoFigure for another style than "apa", and NoResults where a server refuses.
         """

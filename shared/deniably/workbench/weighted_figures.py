@@ -43,8 +43,8 @@ def weighing_of(
     weights: StratumWeights | None,
     strata: str | Sequence[str] | None,
 ) -> Weighing | None:
-    """Returns the weights of the reports with the ``strata`` that errors are taken within; None
-    without ``weights``.
+    """Returns a weight for each report, with the ``strata`` that errors are taken within. Returns
+    None if ``weights`` is None.
 
     Raises BadModel for weights that do not fit or are not by stratum, and NoFigure for ``strata``
     without weights.
@@ -59,8 +59,8 @@ def weighing_of(
 def weights_among(
     collected: Collected, weighed: Weighing | None, *questions: str, among: Stratum | None = None
 ) -> Weighing | None:
-    """Returns the weights of those in the subgroup ``among`` who were asked all these questions;
-    None without weights."""
+    """Returns the weights of those people in the subgroup ``among`` who were asked all of the
+    ``questions``. Returns None if ``weighed`` is None."""
     if weighed is None:
         return None
     there = were_asked(collected.reports, *questions)
@@ -77,12 +77,12 @@ def weighted(
     strata: str | Sequence[str] | None,
     confidence: float,
 ) -> Findings:
-    """Returns the weighted shares and means of a question, for all or for each value of the
+    """Returns the weighted shares and means of a question, for everybody or for each value of the
     stratum key ``by``.
 
     ``strata`` are keys: errors are then those within strata. Raises NoFigure for a question that
     has neither choices nor numbers, BadModel for weights that do not fit, and NoResults where
-    there are no reports and no counts by stratum.
+    there are neither reports nor counts by stratum.
     """
     need_strata_weights(collected.survey, weights)
     document, of_question = collected.document(question, confidence), collected.question(question)
@@ -129,12 +129,12 @@ def ranges(
     *,
     smooth: bool = False,
 ) -> dict[str, tuple[SurveyResult, Tally]]:
-    """Returns the weighted results of the ranges of a number, and the tally that they are
-    estimated from.
+    """Returns the weighted results of a number's ranges, with the tally that they are estimated
+    from, for each value of the stratum key ``by``: {value: (results, tally)}. Without ``by`` the
+    only key is "", for everybody.
 
-    They are by value of the stratum key ``by``; without ``by`` under an empty name. ``smooth``
-    fits a smooth distribution. Raises NoFigure for an unknown key and BadModel for weights that do
-    not fit.
+    ``smooth`` fits a smooth distribution. Raises NoFigure for an unknown key and BadModel for
+    weights that do not fit.
     """
     check_confidence(confidence)
     parts = {"": (collected.reports, collected.tallies, weighed)}
@@ -163,12 +163,12 @@ def ranges(
 
 
 def rake_to(collected: Collected, margins: Mapping[str, Mapping[str, float]]) -> StratumWeights:
-    """Returns the weight of each stratum that has reports, so that the weighted shares of strata
-    are ``margins``.
+    """Returns a weight for each stratum that has reports, so that the weighted shares of strata
+    are equal to ``margins``.
 
-    Keys of the result are values of the only stratum key, or tuples of the values of several.
-    Raises BadModel for margins that do not fit, NoEstimate where no weights meet them, and
-    NoResults where there are neither reports nor counts by stratum.
+    The result maps each value of the stratum key to its weight; with several keys, each tuple of
+    their values. Raises BadModel for margins that do not fit, NoEstimate where no weights meet
+    them, and NoResults where there are neither reports nor counts by stratum.
     """
     if collected.tallied is None:
         strata, weights = collected.reports.strata, collected.reports.rake(margins)
@@ -228,6 +228,7 @@ def _among(
 
 
 def needs_weights(strata: str | Sequence[str] | None) -> None:
-    """Raises NoFigure where ``strata`` are given for errors, but no weights."""
+    """Raises NoFigure if ``strata`` are given, as only the errors of weighted figures take
+    strata."""
     if strata is not None:
         raise NoFigure("strata= is for the errors of weighted figures: give weights=, too")

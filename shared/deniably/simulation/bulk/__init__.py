@@ -31,15 +31,16 @@ Reports = npt.NDArray[Any]
 def randomise_many(mechanism: Randomiser[Law], answers: AnswerArray) -> Reports:
     """Randomises n answers and returns n reports.
 
-    ``answers`` are, for a question with one answer, indices of choices or positions on the number's
-    grid, from 0, shape (n,); for one where several options can be ticked, booleans, shape (n, k);
-    for several numbers (a vector, or Gaussian noise on d > 1 numbers), positions, shape (n, d).
+    The type of the question decides the form of ``answers``. For a single choice they are indices
+    of choices, and for one number positions on the number's grid, from 0, shape (n,). For a
+    question with k options that can be ticked they are booleans, shape (n, k). For d > 1 numbers
+    they are positions, shape (n, d).
 
-    A tally has cells; a report counts in one or several of them. Subset selection, set response and
-    unary encoding return bits, shape (n, ceil(cell_count/8)): bit ``v % 8`` of byte ``v // 8`` is
-    set where the report counts in cell v. The other mechanisms return the numbers of the cells,
-    shape (n,), or (n, s) where a report counts in s cells. Raises BadAnswer, before any draw, if
-    the shape, type or range of ``answers`` is wrong.
+    A report counts in one or several cells of the tally. Subset selection, set response and unary
+    encoding return bits, shape (n, ceil(cell_count/8)): bit ``v % 8`` of byte ``v // 8`` is set
+    where the report counts in cell v. The other mechanisms return the numbers of the cells, shape
+    (n,), or (n, s) where a report counts in s cells. Raises BadAnswer, before any draw, if the
+    shape, type or range of ``answers`` is wrong.
     """
     # A sampler is found by the mechanism's class, not by its law: two classes with the same law
     # draw in different ways.

@@ -15,17 +15,17 @@ AnswerArray = npt.NDArray[Any]
 
 
 def choices(answers: AnswerArray, k: int) -> Int64:
-    """Returns answers that are one of k choices, shape (n,), as int64. Raises BadAnswer unless all
-    are whole numbers from 0 to k - 1."""
+    """Returns ``answers``, each the index of one of k choices, as int64, shape (n,). Raises
+    BadAnswer unless all are whole numbers from 0 to k - 1."""
     _check_whole(answers, (), "one row of whole numbers")
     _check_range(answers, k, "the index of a choice")
     return answers.astype(np.int64, copy=False)
 
 
 def positions(answers: AnswerArray, sizes: Sequence[int]) -> Int64:
-    """Returns answers that are grid positions as int64. ``sizes`` holds the number of positions of
-    each of d numbers; answers have the shape (n, d), or (n,) where d is 1. Raises BadAnswer unless
-    each answer is a whole number within its grid."""
+    """Returns ``answers``, which are positions on the grids of d numbers, as int64. Their shape is
+    (n, d), or (n,) where d is 1; ``sizes`` has the number of positions of each grid. Raises
+    BadAnswer unless each answer is a whole number within its grid."""
     d = len(sizes)
     if d == 1:
         _check_whole(answers, (), "one row of whole numbers")
@@ -37,8 +37,9 @@ def positions(answers: AnswerArray, sizes: Sequence[int]) -> Int64:
 
 
 def ticks(answers: AnswerArray, k: int, maximum: int) -> Booleans:
-    """Returns the ticked options of n answers, booleans of shape (n, k). Raises BadAnswer for
-    another shape or type, or if an answer has more than ``maximum`` ticks."""
+    """Returns ``answers`` unchanged: which of k options each of n people ticked, booleans of shape
+    (n, k). Raises BadAnswer for another shape or type, or if an answer has more than ``maximum``
+    ticks."""
     if answers.ndim != 2 or answers.dtype != np.bool_ or answers.shape[1] != k:
         raise BadAnswer(f"many answers are rows of {k} booleans")
     if maximum < k and np.count_nonzero(answers, axis=1).max(initial=0) > maximum:

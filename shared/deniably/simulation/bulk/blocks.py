@@ -23,7 +23,8 @@ def in_blocks(
     answers: npt.NDArray[_Answers],
     size: int,
 ) -> npt.NDArray[_Reports]:
-    """Calls ``draw`` for ``size`` answers at a time, and returns all reports as one array."""
+    """Calls ``draw`` for at most ``size`` answers at a time, and returns all reports as one
+    array."""
     # The first block tells the shape and type of a report, even where there are no answers.
     first = draw(answers[:size])
     reports: npt.NDArray[Any] = np.empty((len(answers), *first.shape[1:]), dtype=first.dtype)

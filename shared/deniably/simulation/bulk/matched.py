@@ -29,10 +29,10 @@ FEWEST = 1 << 9
 
 @dataclass(frozen=True, slots=True)
 class Supply:
-    """A source of random rows (subsets of ``n`` choices as bits). Each bit is set independently,
-    with probability ``odd / 2**depth``.
+    """A source of random rows. A row is a subset of ``n`` choices as bits; each bit is set
+    independently, with probability ``odd / 2**depth``.
 
-    ``percent`` rows are drawn for every hundred wanted sizes.
+    To find rows of 100 wanted sizes, ``percent`` rows are drawn.
     """
 
     n: int
@@ -56,9 +56,10 @@ class Supply:
     def set_bits(self, bits: Words) -> None:
         """Fills ``bits`` with random words whose bits are set with probability ``odd / 2**depth``.
 
-        One uniform word is used for each binary digit of the probability, from the last digit to
-        the first. Each turns the probability p so far into p/2 (bitwise and) or, where the digit is
-        1, into (1 + p)/2 (bitwise or).
+        The words are built from one uniform word for each binary digit of the probability, from
+        the last digit to the first. If bits are set with probability p so far, a bitwise "and"
+        with the next uniform word makes that p/2; where the digit is 1, a bitwise "or" makes it (1
+        + p)/2.
         """
         drawn = words(self.depth * bits.size, np.uint64).reshape(self.depth, bits.size)
         # ``odd`` is odd, so its last digit is 1: a uniform word alone gives 1/2.
@@ -68,8 +69,8 @@ class Supply:
             step(bits, drawn[digit], out=bits)
 
     def matched(self, sizes: Integers) -> tuple[Words, Int64]:
-        """Returns a subset of n choices for each of ``sizes``, as rows of words, and the indices of
-        the sizes for which no row was left. The rows at those indices are not of the wanted
+        """Returns a random subset of n choices for each of ``sizes``, as rows of words, and the
+        indices of the sizes for which no row was found. At these indices the row has another
         size."""
         rows = self.rows(len(sizes) * self.percent // 100)
         place, left = pairs(sizes.astype(np.uint16), sizes_of(rows), self.n)
@@ -77,7 +78,7 @@ class Supply:
 
 
 def sizes_of(rows: Words) -> npt.NDArray[np.uint16]:
-    """Returns how many bits of each row are set, shape (rows,)."""
+    """Returns the number of bits that are set in each row, shape (number of rows,)."""
     counts = np.bitwise_count(rows)
     sizes = counts[:, 0].astype(np.uint16)
     for column in range(1, counts.shape[1]):
@@ -88,10 +89,11 @@ def sizes_of(rows: Words) -> npt.NDArray[np.uint16]:
 def pairs(
     wanted: npt.NDArray[np.uint16], there: npt.NDArray[np.uint16], maximum: int
 ) -> tuple[Int64, Int64]:
-    """Matches each wanted size with an available one, using none twice.
+    """Matches each wanted size with an equal available size, and uses no available one twice.
 
-    Returns, for each of ``wanted``, the index in ``there`` of an equal size (0 if none is left),
-    and the indices in ``wanted`` of the sizes for which none is left. No size is above ``maximum``.
+    Returns two arrays. The first has for each of ``wanted`` the index in ``there`` of its match, 0
+    if it has none. The second has the indices in ``wanted`` of the sizes without a match. No size
+    is above ``maximum``.
     """
     each_wanted = np.bincount(wanted, minlength=maximum + 1)
     each_there = np.bincount(there, minlength=maximum + 1)
@@ -109,11 +111,12 @@ def pairs(
 
 @lru_cache(maxsize=64)
 def supplies(n: int, left: int, omega: int) -> tuple[Supply, Supply] | None:
-    """Returns a source of rows for the first ``left`` of n choices and one for the rest, for
-    subsets with ``omega`` or ``omega - 1`` choices.
+    """Returns two sources of rows, for drawing subsets of n choices with ``omega`` or ``omega -
+    1`` elements: one for the first ``left`` choices, and one for the rest.
 
-    Returns None where one side has less than a quarter of the choices, or where no probability
-    ``odd / 2**depth`` with depth up to 8 is close enough to omega/n for most rows to be used.
+    Returns None where one of the two sides has less than a quarter of the choices, or where no
+    probability ``odd / 2**depth`` with depth up to 8 is so close to omega/n that most rows can be
+    used.
     """
     right = n - left
     if 4 * min(left, right) < n:

@@ -26,8 +26,8 @@ _LARGEST_ROOT = isqrt((1 << 63) - 1)
 
 
 def chance(numerators: Int64, d: int) -> Booleans:
-    """Draws a coin for each numerator n, True with probability exactly ``e**-(n/d)``, for 0 <= n <=
-    d <= 2**53. Returns shape (n,)."""
+    """Draws a coin for each of ``numerators``: for the numerator x it is True with probability
+    exactly ``e**-(x/d)``, for 0 <= x <= d <= 2**53. Returns the shape of ``numerators``."""
     odd = np.ones(len(numerators), dtype=np.bool_)
     going = np.arange(len(numerators))
     step = 1
@@ -42,8 +42,8 @@ def chance(numerators: Int64, d: int) -> Booleans:
 
 
 def fall(numerators: Int64, d: int) -> Booleans:
-    """Draws a coin for each numerator n >= 0, True with probability exactly ``e**-(n/d)``; n may
-    exceed d."""
+    """Draws a coin for each of ``numerators``: for the numerator x >= 0 it is True with
+    probability exactly ``e**-(x/d)``. Unlike in ``chance``, x may exceed d."""
     return _fall(*np.divmod(numerators, d), d)
 
 
@@ -132,16 +132,17 @@ def _until_kept(size: int, propose: Callable[[Int64], tuple[Int64, Booleans]]) -
 
 
 def laplace(mechanism: Laplace, answers: Int64) -> Int64:
-    """Returns reported positions (answer plus discrete Laplace noise), shape (n,), for valid
-    positions, shape (n,)."""
+    """Returns the reported positions of n people, shape (n,): each valid position in ``answers``
+    plus discrete Laplace noise."""
     scale = ratio(mechanism.scale, "scale")
     noise = discrete_laplace(scale.numerator, scale.denominator, len(answers))
     return _within(answers + noise, mechanism)
 
 
 def gaussian(mechanism: Gaussian, answers: Int64) -> Int64:
-    """Returns reports to d numbers a person: cells ``noisy position * d + coordinate``, in the
-    shape of the answers, (n, d), or (n,) where d is 1."""
+    """Returns reports of people who have d numbers each, with discrete Gaussian noise. A report is
+    the cell ``noisy position * d + coordinate`` of each number, in the shape of ``answers``: (n,
+    d), or (n,) where d is 1."""
     variance = ratio(mechanism.sigma2, "sigma2")
     noise = discrete_gaussian(variance.numerator, variance.denominator, answers.size)
     noisy = _within(answers + noise.reshape(answers.shape), mechanism)
@@ -153,12 +154,13 @@ def _within(noisy: Int64, mechanism: Laplace | Gaussian) -> Int64:
 
 
 def bounded_laplace(mechanism: BoundedLaplace, answers: Int64) -> Int64:
-    """Returns noisy positions that stay within the grid, shape (n,), for valid positions, shape
-    (n,).
+    """Returns the reported positions of n people, shape (n,): each valid position in ``answers``
+    plus Laplace noise, kept within the grid.
 
-    Where the mechanism resamples, noise outside the grid is drawn again, which is most draws if the
-    scale is large. Then a position y is proposed uniformly instead and kept with probability
-    ``e**-(|y - x| / scale)``, where x is the answer. Both ways have the same law.
+    The mechanism either clamps a position outside the grid to its nearest end, or resamples: the
+    noise is drawn again. With a large scale, most draws would have to be repeated. Then a position
+    y is proposed uniformly on the grid instead, and kept with probability ``e**-(|y - x| /
+    scale)``, where x is the answer. Both methods have the same distribution.
     """
     k, scale = mechanism.k, ratio(mechanism.scale, "scale")
     t, s = scale.numerator, scale.denominator

@@ -17,8 +17,9 @@ _OF_ONE: Samplers = {**ordered.SAMPLERS, **noise.SAMPLERS}
 
 
 def vector(mechanism: Vector, answers: Int64) -> Int64:
-    """Returns reports to several numbers a person, of which ``s`` are sampled: cells ``output * d +
-    part``, shape (n, s), for valid positions, shape (n, d)."""
+    """Returns reports to questions about d numbers, of which each person's device samples ``s``.
+    ``answers`` are valid positions, shape (n, d); reports are cells ``output * d + part``, shape
+    (n, s)."""
     d = len(mechanism.parts)
     # Sampled parts are in ascending order, as in a device's report (SPEC 2.14).
     index = sampled(len(answers), mechanism.s, d)

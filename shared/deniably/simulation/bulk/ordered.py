@@ -14,8 +14,9 @@ from deniably.simulation.bulk.uniform import Int64, below, heads, signed_below
 
 
 def window(mechanism: Window, answers: Int64) -> Int64:
-    """Returns reported outputs, shape (n,), for valid positions, shape (n,), by the draws that a
-    device makes: a heavier window around the answer or the outputs outside."""
+    """Returns the reported outputs of n people, shape (n,), for valid positions ``answers``. As on
+    a device, an output is drawn either from a window around the answer, with a larger probability,
+    or from the outputs outside of it."""
     m, w, n = mechanism.m, mechanism.w, len(answers)
     start = knots(answers, mechanism.k, m - w + 1)
     inside = heads(w * mechanism.own, mechanism.total, n)
@@ -26,8 +27,9 @@ def window(mechanism: Window, answers: Int64) -> Int64:
 
 
 def channel(mechanism: Channel, answers: Int64) -> Int64:
-    """Returns reported outputs, shape (n,), for valid positions, shape (n,): a uniform integer
-    below the sum of a row's weights is searched in its cumulative weights."""
+    """Returns the reported outputs of n people, shape (n,), for valid positions ``answers``. A
+    uniform integer below the sum of a row's weights is drawn, and its place among the cumulative
+    weights of the row is the output."""
     ends, total = _ends(mechanism)
     row = knots(answers, mechanism.k, len(mechanism.weights))
     u = below(total, len(answers)) + row.astype(np.uint64) * np.uint64(total)
@@ -35,9 +37,12 @@ def channel(mechanism: Channel, answers: Int64) -> Int64:
 
 
 def knots(answers: Int64, k: int, count: int) -> Int64:
-    """Returns ``answers * (count - 1) / (k - 1)``, rounded up or down at random so that the
-    expected value is exact: the row of a matrix with ``count`` rows for each position on a grid of
-    k."""
+    """Returns the row of a matrix with ``count`` rows for each answer, which is a position on a
+    grid of k.
+
+    The row is ``answers * (count - 1) / (k - 1)``, rounded up or down at random so that its
+    expected value is exact.
+    """
     low, rest = np.divmod(answers * (count - 1), k - 1)
     if not rest.any():
         return low

@@ -8,8 +8,8 @@ from deniably.simulation.bulk.uniform import Booleans, Int64, signed_below
 
 
 def picked(sizes: Int64, n: int) -> Booleans:
-    """Draws a subset of the integers below n for each of ``sizes``, with that many elements, every
-    subset equally likely.
+    """Draws a random subset of the integers below n for each of ``sizes``. The subset has that
+    many elements, and all such subsets are equally likely.
 
     Returns booleans of shape (len(sizes), n), True where an integer is in the subset. Source:
     Bentley and Floyd 1987 (Communications of the ACM 30:9); for smaller subsets the algorithm
@@ -25,6 +25,6 @@ def picked(sizes: Int64, n: int) -> Booleans:
 
 
 def sampled(rows: int, size: int, n: int) -> Int64:
-    """Draws ``size`` distinct integers below n for each of ``rows``, in ascending order; returns
-    shape (rows, size)."""
+    """Draws ``rows`` random subsets of ``size`` integers below n. Returns each subset in ascending
+    order, shape (rows, size)."""
     return np.nonzero(picked(np.full(rows, size), n))[1].reshape(rows, size)

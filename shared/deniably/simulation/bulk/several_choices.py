@@ -18,8 +18,9 @@ Packed = npt.NDArray[np.uint8]
 
 
 def set_response(mechanism: SetResponse, ticks: Booleans) -> Packed:
-    """Returns reports as bits, shape (n, ceil((k + most) / 8)), for valid ticks, shape (n, k).
-    ``most`` is the largest number of ticks, to which blanks pad every answer."""
+    """Returns reports as bits, shape (n, ceil((k + most) / 8)), for valid ``ticks``, shape (n, k).
+    ``most`` is the largest number of ticks; an answer with fewer ticks is padded with blanks to
+    that number."""
     maximum, size = mechanism.most, mechanism.size
     # The number of reported sets that share j cells with the padded answer, times the weight of
     # one: ``own`` if they share any.
@@ -36,11 +37,12 @@ def set_response(mechanism: SetResponse, ticks: Booleans) -> Packed:
 
 
 def placed(ticks: Booleans, inside: Booleans, outside: Booleans) -> Booleans:
-    """Returns which of the k options and ``most`` blanks each report names, booleans of shape (n, k
-    + most).
+    """Returns which of the k options and ``most`` blanks each report names, booleans of shape (n,
+    k + most).
 
-    ``inside`` (n, most) marks which of the padded answer's cells are reported, counted in ascending
-    order; ``outside`` (n, k) marks the same for the cells that are not in the padded answer.
+    An answer padded with blanks has ``most`` cells. ``inside`` (n, most) marks which of these the
+    report names, counted in ascending order; ``outside`` (n, k) marks which of the other k cells
+    the report names.
     """
     maximum: int = inside.shape[1]
     cells: int = maximum + outside.shape[1]
@@ -54,8 +56,9 @@ def placed(ticks: Booleans, inside: Booleans, outside: Booleans) -> Booleans:
 
 
 def sampled_ticks(mechanism: SampledTicks, ticks: Booleans) -> Int64:
-    """Returns reports to ``s`` sampled options as cells ``2 * option + tick``, shape (n, s), for
-    ticks of shape (n, k). Each tick is flipped with the probability of the mechanism."""
+    """Returns reports to ``s`` sampled options, for valid ``ticks``, shape (n, k). Reports are
+    cells ``2 * option + tick``, shape (n, s), where each tick is flipped with the probability of
+    the mechanism."""
     option = sampled(len(ticks), mechanism.s, mechanism.k)
     flipped = heads(mechanism.other, mechanism.own + mechanism.other, option.size)
     return 2 * option + (np.take_along_axis(ticks, option, axis=1) ^ flipped.reshape(option.shape))

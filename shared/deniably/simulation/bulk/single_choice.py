@@ -39,17 +39,18 @@ def where_many(mechanism: SubsetSelection, answers: Integers) -> Packed:
 
 
 class CondensedTable:
-    """A table that draws ``values[i]`` with probability exactly ``weights[i] / total``, two random
-    bytes at a time.
+    """A table that draws ``values[i]`` with probability exactly ``weights[i] / total`` from two
+    random bytes, or a few more.
 
     Source: the condensed table of Marsaglia, Tsang and Wang 2004 (J. Stat. Software 11:3), here
-    without its rounding. Of the W = 2**16 words, floor(W * weight / total) stand for a value; the R
-    words left over stand for "draw again", by the remainders (W * weight) % total, whose sum is R *
-    total. This is exact: value i has the probability
+    without its rounding. Of the W = 2**16 words of two bytes, floor(W * weight / total) are
+    assigned to a value. For each of the R words left over, a second draw chooses the value, in
+    proportion to the remainders (W * weight) % total, whose sum is R * total. This is exact: value
+    i has the probability
 
         floor(W weight / total) / W  +  R / W * (W weight % total) / (R total)  =  weight / total.
 
-    No value is 0, and ``R * total < 2**63``.
+    No value may be 0, and ``R * total < 2**63``.
     """
 
     def __init__(self, values: UnsignedInts, weights: Sequence[int]) -> None:
@@ -69,15 +70,15 @@ class CondensedTable:
         return drawn
 
     def second(self, u: UnsignedInts) -> UnsignedInts:
-        """Returns the value of each draw of the second stage: ``u`` are integers below the sum of
-        the remainders, and each value owns as many as its remainder."""
+        """Returns the values of second draws. ``u`` are uniform integers below the sum of the
+        remainders; each value has as many of these integers as its remainder."""
         return self.values[np.searchsorted(self.ends, u, side="right")]
 
 
 @lru_cache(maxsize=8)
 def masks(mechanism: SubsetSelection) -> CondensedTable | None:
-    """Returns a table that draws the report to answer 0, as k bits written twice, one copy after
-    the other. Returns None if there are too many subsets for a table."""
+    """Returns a table that draws reports to answer 0, or None if there are too many subsets for a
+    table. A report is k bits, and its integer has these k bits twice, one copy after the other."""
     k, omega = mechanism.k, mechanism.omega
     outcomes = math.comb(k, omega)
     if k > 32 or outcomes > _MOST_IN_TABLE:
@@ -92,12 +93,12 @@ def masks(mechanism: SubsetSelection) -> CondensedTable | None:
 
 
 def rotated(masks: UnsignedInts, answers: Integers, k: int) -> Packed:
-    """Returns the reports to ``answers``, shape (n, ceil(k/8)), from reports to answer 0 (k bits
-    written twice).
+    """Returns the reports to ``answers``, shape (n, ceil(k/8)). ``masks`` are reports to answer 0,
+    as the table of the function ``masks`` draws them.
 
     Adding x to every choice, modulo k, maps the subsets that contain 0 one to one to the subsets
-    that contain x, so it maps the law of answer 0 to the law of answer x. On k bits this is a
-    rotation.
+    that contain x. So a report to answer 0 becomes one to answer x, with the right distribution.
+    On k bits the addition is a rotation.
     """
     # A shift of k bits written twice is a rotation of k bits; no branch is needed.
     turned = masks >> (k - answers).astype(masks.dtype) & ((1 << k) - 1)

@@ -36,9 +36,10 @@ _FINE = 52  # bits of a second draw; a count below 2**12 fits above them in a wo
 def subset_words(k: int, omega: int, kept: Booleans, answers: Integers) -> Words:
     """Draws a subset of k choices for each answer, as little-endian bits, shape (n, ceil(k/64)).
 
-    The subset contains the answer where ``kept``, shape (n,), is True, and does not elsewhere; it
-    has ``omega`` choices, all such subsets equally likely. At first the last choice stands for the
-    answer; then both change places, which maps the law of one answer to the law of another.
+    The subset contains the answer where ``kept``, shape (n,), is True, and not where it is False.
+    It has ``omega`` choices, and all such subsets are equally likely. The subset is drawn as if
+    the last choice were the answer; then the answer and the last choice are exchanged, which gives
+    the distribution for the answer.
     """
     reports = np.zeros((len(answers), -(-k // WORD)), dtype="<u8")
     sizes = omega - kept.astype(np.int64)
@@ -118,13 +119,14 @@ def _word(n: int, counts: Integers) -> Words:
 def uniform_subsets(
     starts: UnsignedInts, lengths: UnsignedInts, refused: UnsignedInts
 ) -> UnsignedInts:
-    """Draws one of the equally likely subsets of 16 choices, for each start, from
-    ``subsets_by_size``.
+    """Draws subsets of 16 choices from the table ``subsets_by_size``: for each item of the three
+    arrays one subset, equally likely among some neighbouring rows.
 
-    The subsets to draw from are the ``lengths`` many rows of that table from ``starts`` on; a start
-    stands in the upper 16 bits. A random word times a length gives a row in its upper 16 bits.
-    Where the lower 16 bits are below ``refused`` (2**16 modulo the length) the draw is repeated, so
-    that all rows are equally likely. Source: Lemire 2019 (ACM Trans. Model. Comput. Simul. 29:1).
+    The rows are the first ``lengths`` from ``starts`` on, where a start is in the upper 16 bits of
+    its integer. A random 16-bit word times the length gives the offset of a row in the upper 16
+    bits of the product. Where the lower 16 bits are below ``refused`` (2**16 modulo the length),
+    the draw is repeated, so that all rows are equally likely. Source: Lemire 2019 (ACM Trans.
+    Model. Comput. Simul. 29:1).
     """
     table = subsets_by_size()
     # The upper half of a product instead of a remainder: no division (Lemire 2019).
@@ -142,15 +144,16 @@ def uniform_subsets(
 
 
 class Split:
-    """A sampler of integer distributions, one for each count: ``weights(count)`` maps values, from
-    1 to 2**16 - 1, to integer weights of any length, and values are drawn exactly in their
-    proportion.
+    """A sampler of several integer distributions, one for each ``count``. ``weights(count)`` maps
+    the values, from 1 to 2**16 - 1, to integers of any length; a value is drawn with a probability
+    exactly proportional to its weight.
 
     Source: the condensed table of Marsaglia, Tsang and Wang 2004 (J. Stat. Software 11:3), one
     table for each count, without its rounding. Of the W = 2**bits words, floor(W * weight / total)
-    stand for a value; those left over stand for "draw again", by the remainders (W * weight) %
-    total. That second draw looks at 52 bits and, where these do not decide between two values, at
-    as many more as it takes. The table of a count is made when the count first occurs.
+    are assigned to a value. For each word left over, a second draw chooses the value, in
+    proportion to the remainders (W * weight) % total. The second draw uses 52 bits, and more where
+    these do not decide between two values. The table of a count is made when the count first
+    occurs.
     """
 
     def __init__(self, maximum: int, bits: int) -> None:
@@ -166,7 +169,7 @@ class Split:
         raise NotImplementedError
 
     def draw(self, counts: Integers) -> UnsignedInts:
-        """Returns an independent value for each of ``counts``, shape (n,)."""
+        """Returns a random value for each of ``counts``, shape (n,), all independent."""
         # The tables of all counts stand in one array, so that one look-up serves all.
         at = (counts << self.bits) + (words(len(counts), np.uint16) >> (16 - self.bits))
         drawn = self.table.take(at)
@@ -210,8 +213,9 @@ class Split:
         return drawn
 
     def resolved(self, count: int, fine: int, bits: int) -> int:
-        """Returns the value of a second draw u in [0, 1) for ``count``. ``fine`` holds the first
-        ``bits`` bits of u; more are drawn until they decide."""
+        """Returns the value that a second draw chooses for ``count``. The draw is a number u in
+        [0, 1), and ``fine`` has its first ``bits`` bits; further bits are drawn until they
+        decide."""
         rest = self.remainders[count]
         ends = list(accumulate(rest.values()))
         while True:
@@ -224,16 +228,17 @@ class Split:
 
 
 class Halves(Split):
-    """A sampler of hypergeometric splits: of n choices, how many of a given number of chosen ones
-    lie among the first ``left``. Values are that number plus 1, since 0 is no value."""
+    """A sampler of hypergeometric splits: if ``count`` of n choices are chosen at random, how many
+    of them are among the first ``left`` choices? Values are that number plus 1, since a value
+    cannot be 0."""
 
     def __init__(self, n: int, left: int) -> None:
         super().__init__(n, 12)
         self.n, self.left = n, left
 
     def weights(self, count: int) -> Mapping[int, int]:
-        """Returns the hypergeometric weights for ``count`` chosen ones: {number among the first,
-        plus 1: ways}."""
+        """Returns the hypergeometric weights if ``count`` choices are chosen: {number among the
+        first ``left``, plus 1: number of such subsets}."""
         right = self.n - self.left
         return {
             h + 1: comb(self.left, h) * comb(right, count - h)
@@ -242,8 +247,9 @@ class Halves(Split):
 
 
 class Lanes(Split):
-    """A sampler of the split of a count between lanes of the given sizes. Values are indices into
-    the list of all splits with that count, plus 1."""
+    """A sampler of splits: if ``count`` choices are chosen at random, how many of them are in each
+    lane? Lanes have the given ``sizes``. A value is the index of a split among all splits of that
+    count, plus 1."""
 
     def __init__(self, sizes: Sequence[int]) -> None:
         super().__init__(sum(sizes), 14)
@@ -253,15 +259,16 @@ class Lanes(Split):
         self.first = np.searchsorted(self.ways.sum(axis=1), np.arange(sum(sizes) + 2))
 
     def weights(self, count: int) -> Mapping[int, int]:
-        """Returns the multivariate hypergeometric weights for a count: {index of the split, plus 1:
-        ways}."""
+        """Returns the multivariate hypergeometric weights if ``count`` choices are chosen: {index
+        of the split, plus 1: number of such subsets}."""
         ways = self.ways[self.first[count] : self.first[count + 1]].tolist()
         return {
             number: prod(map(comb, self.sizes, way)) for number, way in enumerate(ways, start=1)
         }
 
     def split(self, counts: Integers) -> Int64:
-        """Returns the index in ``ways`` of a random split, for each of ``counts``."""
+        """Draws a random split for each of ``counts``, and returns its index in ``ways``, the
+        array of all splits."""
         way = (self.first - 1).take(counts)
         way += self.draw(counts)
         return way
@@ -269,16 +276,16 @@ class Lanes(Split):
 
 @lru_cache(maxsize=64)
 def halves(n: int, left: int) -> Halves:
-    """Returns the sampler of splits of n choices into the first ``left`` and the rest. All callers
-    share one object, whose tables are filled as counts occur."""
+    """Returns the sampler that splits n choices into the first ``left`` and the rest. All callers
+    share one object, so that each table is made only once."""
     return Halves(n, left)
 
 
 @lru_cache(maxsize=16)
 def four_lanes(n: int) -> tuple[Lanes, tuple[UnsignedInts, UnsignedInts, UnsignedInts]]:
-    """Returns the sampler that splits a word of n <= 64 choices into lanes of 16, and three arrays
-    with a row for each split and a column for each lane: the ``starts``, ``lengths`` and
-    ``refused`` that ``uniform_subsets`` takes."""
+    """Returns the sampler that splits a word of n <= 64 choices into lanes of 16, and the three
+    arrays ``starts``, ``lengths`` and ``refused`` that ``uniform_subsets`` takes. They have a row
+    for each split and a column for each lane."""
     sizes = [min(LANE, max(0, n - start)) for start in range(0, WORD, LANE)]
     lanes = Lanes(sizes)
     first = [0, *accumulate(comb(LANE, count) for count in range(LANE))]
@@ -292,7 +299,7 @@ def four_lanes(n: int) -> tuple[Lanes, tuple[UnsignedInts, UnsignedInts, Unsigne
 
 @lru_cache(maxsize=1)
 def subsets_by_size() -> UnsignedInts:
-    """Returns all subsets of 16 choices as 16-bit integers, ordered by size; among equal sizes,
-    subsets of the first choices come first."""
+    """Returns all subsets of 16 choices as 16-bit integers, ordered by size, and within a size by
+    the integer."""
     subsets = np.arange(1 << LANE, dtype="<u2")
     return subsets[np.bitwise_count(subsets).argsort(kind="stable")]

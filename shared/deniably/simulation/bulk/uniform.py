@@ -33,9 +33,9 @@ _given: ContextVar[RandomSource | None] = ContextVar("given", default=None)
 
 @contextmanager
 def drawn_from(source: RandomSource) -> Generator[None]:
-    """Makes all draws of this package come from ``source(count)``, which returns ``count`` bytes,
-    within the block, so that an experiment can be repeated. Outside it they come from the operating
-    system."""
+    """Within the block, all random bytes of this package come from ``source(count)``, which
+    returns ``count`` bytes, so that an experiment can be repeated. Outside the block they come
+    from the operating system."""
     before = _given.set(source)
     try:
         yield
@@ -44,8 +44,8 @@ def drawn_from(source: RandomSource) -> Generator[None]:
 
 
 def coins() -> Coins:
-    """Returns a device's ``Coins`` object that draws from the source of ``drawn_from``, or from the
-    operating system outside such a block."""
+    """Returns a ``Coins`` object, as devices use it, that draws from the source of ``drawn_from``,
+    or outside such a block from the operating system."""
     return Coins(_given.get())
 
 
@@ -66,8 +66,8 @@ def below(n: int, size: int) -> UnsignedInts:
 
 
 def signed_below(n: int, size: int) -> Int64:
-    """Returns ``size`` uniform integers below n as ``below`` does, but signed: numpy turns sums of
-    64-bit unsigned and signed integers into floats."""
+    """Returns the same as ``below``, but as signed integers: numpy turns sums of unsigned and
+    signed 64-bit integers into floats."""
     return below(n, size).astype(np.int64)
 
 
@@ -75,8 +75,9 @@ def heads(weight: int, total: int, size: int) -> Booleans:
     """Returns ``size`` coins, each True with probability exactly weight / total, for 0 <= weight <
     total.
 
-    A word of 16 bits decides, unless it is the one word in which weight / total ends; then a second
-    draw decides. So 2**16 P(True) = cut + rest / total = 2**16 weight / total.
+    With cut, rest = divmod(2**16 weight, total), a 16-bit word below cut gives True, and a word
+    above gives False. If the word is equal to cut, a second draw gives True with probability rest
+    / total. So 2**16 P(True) = cut + rest / total = 2**16 weight / total.
     """
     # Words below ``cut`` are heads; the word ``cut`` is so with probability rest / total.
     cut, rest = divmod(weight << WORD, total)
@@ -103,8 +104,8 @@ def stream(count: int) -> memoryview:
     """Returns ``count`` bytes of AES-256 in counter mode under a fresh key from the operating
     system.
 
-    This is about twenty times as fast as the operating system's generator. A key serves one call,
-    so no process or thread can meet another's bytes.
+    This is about twenty times as fast as the operating system's generator. Each call has its own
+    key, so processes and threads cannot get the same bytes.
     """
     key, nonce = urandom(32), urandom(16)
     plain = _ZEROS[:count] if count <= len(_ZEROS) else bytes(count)

@@ -39,12 +39,11 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def digests_of(parts: Parts) -> list[str]:
-    """Returns the SHA-256 digest of each file of a set: of the design of its folder, followed by
-    its content.
+    """Returns a SHA-256 digest for each file of a set, as ``digest_of`` computes it.
 
-    Files of two different sets can be equal by chance if reports have few values. The designs keep
-    their digests apart, as they state the numbers of reports and files. Raises NoExport where a
-    file cannot be read.
+    The design of the folder is hashed before the content: files of two different sets can have
+    equal content by chance, but their designs differ, as they state the numbers of reports and
+    files. Raises NoExport where a file cannot be read.
     """
     designs = dict(zip(parts.files, parts.designs, strict=True))
     try:
@@ -54,12 +53,12 @@ def digests_of(parts: Parts) -> list[str]:
 
 
 def digest_of(design: bytes, file: Place) -> str:
-    """Returns the digest of a ``file`` whose folder has this ``design``, in hexadecimal (SPEC
-    12.3).
+    """Returns the SHA-256 digest of the ``design`` of a folder followed by a ``file`` in it, in
+    hexadecimal (SPEC 12.3).
 
-    Of a file above 1 MiB only its length and 8 blocks are hashed, the first and the last of them
-    at its ends: the file may be in a cloud store, and only an engine reads it whole. Raises
-    OSError, and NoExport for a file of a store that cannot be read.
+    A file above 1 MiB may be in a cloud store and is not read whole: only its length and 8 evenly
+    spaced blocks are hashed, from its first to its last bytes. Raises OSError, and NoExport for a
+    file of a store that cannot be read.
     """
     digest = sha256(design)
     with opened(file) as content:
@@ -77,10 +76,11 @@ def digest_of(design: bytes, file: Place) -> str:
 
 
 def check_disjoint(named: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
-    """Returns the digests of several ``named`` sets, sorted. Raises NoExport where two sets share
-    a file.
+    """Returns the digests of several sets, sorted; ``named`` has the name and the digests of each
+    set. Raises NoExport where two sets share a file.
 
-    Files within one set may be equal: the set's design lists them, so none is there by mistake.
+    Equal files within one set are allowed: the design of the set lists every file, so neither is
+    there by mistake.
     """
     seen, all_digests = dict[str, str](), list[str]()
     for name, digests in named:

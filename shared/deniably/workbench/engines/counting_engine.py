@@ -30,8 +30,8 @@ class Source:
 
 
 def columns_in(*texts: str) -> list[int]:
-    """Returns the numbers of the columns that SQL expressions use, sorted; column 0 where they use
-    none.
+    """Returns the numbers of the columns that SQL expressions use, sorted; [0] where they use no
+    column.
 
     >>> columns_in("c3, count(*)", "c12 > c3")
     [3, 12]
@@ -48,20 +48,22 @@ class CountingEngine(Protocol):
     def aggregates(
         self, source: Source, expressions: Sequence[str], by: Sequence[int] = ()
     ) -> Mapping[Key, list[int]]:
-        """Computes integers over rows from SQL aggregates, such as ``sum(c0)``; null results
+        """Computes SQL aggregates, such as ``sum(c0)``, for each group of rows; null results
         become 0.
 
-        Returns a list with one integer per expression, for each combination of values in the
-        columns with the numbers ``by``; without ``by``, under the empty tuple, for all rows.
+        ``by`` has the numbers of the columns whose values form the groups. Returns {values in
+        these columns: one integer per expression}. Without ``by`` all rows are one group, under
+        the key ().
         """
         ...
 
     def groups(
         self, source: Source, keys: Sequence[Sequence[int]], where: str | None = None
     ) -> list[Groups]:
-        """Counts rows by their values in some columns; returns the counts for each of ``keys``.
+        """Counts rows by their values in some columns. Returns {values: number of rows} for each
+        of ``keys``, in their order.
 
-        A key is one or more numbers of columns, whose combinations of values are counted.
-        ``where`` is an SQL condition that is never null; None counts all rows.
+        A key is a sequence of numbers of columns. ``where`` is an SQL condition that is never
+        null; only rows that meet it are counted. None counts all rows.
         """
         ...

@@ -25,8 +25,10 @@ _FILES = "read_parquet(?, hive_partitioning = false)"
 
 @dataclass(frozen=True, eq=False)
 class DuckDB:
-    """A counting engine in this process: ``connection`` is that of DuckDB, whose ``module`` was
-    imported."""
+    """A counting engine that runs DuckDB in this process.
+
+    ``connection`` is an open connection to a database, and ``module`` the imported module duckdb.
+    """
 
     connection: Any
     module: Any
@@ -48,8 +50,8 @@ class DuckDB:
     def groups(
         self, source: Source, keys: Sequence[Sequence[int]], where: str | None = None
     ) -> list[Groups]:
-        """Counts rows by the columns of each key, as ``CountingEngine.groups`` says. Each key is a
-        query of its own, which reads only its own columns."""
+        """Counts rows by the columns of each key, as ``CountingEngine.groups`` says. Runs one
+        query per key, which reads only the columns of that key."""
         return [
             self._grouped(source, ", ".join(f"c{place}" for place in key), where) for key in keys
         ]
@@ -96,7 +98,7 @@ class DuckDB:
 @contextmanager
 def duckdb(memory: str = "400MB") -> Generator[DuckDB]:
     """Opens an in-memory DuckDB whose tables take at most ``memory``. Raises NoExport where DuckDB
-    is not installed or the memory is no size."""
+    is not installed or ``memory`` is not a size such as "400MB"."""
     module = library("duckdb", "bulk")
     try:
         connection = module.connect(":memory:", config={"memory_limit": memory})

@@ -41,11 +41,11 @@ _AROUND, _BRACES = len('"":,'), len("{}") - len(",")
 
 @dataclass(frozen=True, eq=False)
 class Listed:
-    """All possible reports to a question: their ``texts`` in the order of a report set, and the
+    """All possible reports to a question, in the order of a report set: as JSON ``texts``, and as
     packed ``rows``.
 
-    The first row stands for people who were not asked, who have no text; so row i + 1 belongs to
-    text i.
+    ``rows`` has one row more than there are texts: the first row stands for people who were not
+    asked the question. So row i + 1 belongs to text i.
     """
 
     texts: list[str]
@@ -87,12 +87,12 @@ def _reports(law: Law) -> Iterable[tuple[int, ...]]:
 def sorted_lines(
     survey: Survey, files: Sequence[Path]
 ) -> Generator[tuple[Layout, Iterator[Rows]] | None]:
-    """Reads the reports in files of lines; yields how they are packed, and blocks of rows sorted
-    by content.
+    """Reads files with one report a line. Yields a pair: the layout of packed rows, and blocks of
+    the packed reports sorted by content.
 
     Yields None where some line does not have a usual form, or a question has too many possible
-    reports to list: whether the lines are reports is then undecided. Raises what ``file_lines``
-    raises for a file that cannot be read.
+    reports to list; then it is not decided whether the lines are reports. Raises what
+    ``file_lines`` raises for a file that cannot be read.
     """
     for file in files:
         check_file(file)

@@ -14,8 +14,9 @@ _BLOCK = 10_000
 
 
 def pairs_of(survey: Survey, counts: Counts, first: int, other: int) -> Blocks | None:
-    """Returns the pairs of reports to the two questions with these indices, in blocks; None if the
-    pairs were not counted or are too many."""
+    """Returns the pairs of reports that the same person gave to two questions, in blocks;
+    ``first`` and ``other`` are the indices of the questions. Returns None if the pairs were not
+    counted or are too many."""
     names = survey.questions[first].name, survey.questions[other].name
     groups = counts.both(*names)
     if groups is None or sum(groups.values()) > MOST_PAIRS:
@@ -24,7 +25,7 @@ def pairs_of(survey: Survey, counts: Counts, first: int, other: int) -> Blocks |
 
 
 def pair_blocks(counts: Groups) -> Blocks:
-    """Yields blocks of pairs; each pair of reports comes as often as it was counted."""
+    """Yields blocks of pairs of reports, in which each pair occurs as often as ``counts`` says."""
     for numbers, count in counts.items():
         row = [None if number is None else [number] for number in numbers]
         for start in range(0, count, _BLOCK):

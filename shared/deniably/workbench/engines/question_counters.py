@@ -28,7 +28,7 @@ from deniably.workbench.report_columns import FileColumn, FileColumns
 
 
 class QuestionCounter(Protocol):
-    """What is counted for one question, and the SQL that counts it."""
+    """The columns to count for one question, and the SQL to count and check them with."""
 
     @property
     def question(self) -> Question:
@@ -37,17 +37,19 @@ class QuestionCounter(Protocol):
 
     @property
     def fits(self) -> str:
-        """Returns the SQL condition that a device could have sent this part of a row."""
+        """Returns an SQL condition: in this row, a device could have sent the cells of this
+        question."""
         ...
 
     @property
     def asked(self) -> str:
-        """Returns the SQL condition that a row has a report to this question."""
+        """Returns an SQL condition: this row has a report to this question."""
         ...
 
     @property
     def grouped(self) -> Sequence[int]:
-        """Returns the numbers of the columns whose rows are counted by value."""
+        """Returns the numbers of the columns for which rows are counted by value: how many have 0,
+        1 and so on."""
         ...
 
     @property
@@ -62,24 +64,23 @@ class QuestionCounter(Protocol):
 
     @property
     def checks(self) -> Sequence[str]:
-        """Returns SQL aggregates over all rows that decide, together with the counts and sums,
-        whether all rows fit."""
+        """Returns SQL aggregates over all rows. Their values, together with the counts and sums,
+        decide whether all rows fit."""
         ...
 
     def all_fit(self, counted: Counted, checked: Sequence[int]) -> bool:
-        """Returns whether ``fits`` holds of all rows, decided by what was ``counted`` and by the
-        values ``checked`` of the aggregates ``checks``."""
+        """Returns whether ``fits`` is true in all rows. Decides that from the counts and sums
+        ``counted`` and from ``checked``, the values of the aggregates ``checks``."""
         ...
 
     def tally(self, counted: Counted) -> Tally:
-        """Returns the question's tally from the counts of rows that all fit."""
+        """Returns the question's tally, given the counts and sums of rows that all fit."""
         ...
 
 
 @dataclass(frozen=True)
 class OneColumn:
-    """Counts a question with one column: of an index, an output or a number from ``low`` to
-    ``high``.
+    """Counts a question whose report is one integer in one column, from ``low`` to ``high``.
 
     ``place`` is the number of the column; cells may be empty if ``optional``.
     """
@@ -92,13 +93,13 @@ class OneColumn:
 
     @property
     def fits(self) -> str:
-        """Returns the SQL condition that the number is in its range, or empty if that is
-        allowed."""
+        """Returns an SQL condition: the cell has an integer in the range, or is empty where
+        ``optional``."""
         return within(self.place, self.low, self.high, self.optional)
 
     @property
     def asked(self) -> str:
-        """Returns the SQL condition that a row has a report: its column is not empty."""
+        """Returns an SQL condition: the cell is not empty, so the row has a report."""
         return f"c{self.place} is not null"
 
     @property
@@ -122,7 +123,8 @@ class OneColumn:
         return ()
 
     def all_fit(self, counted: Counted, checked: Sequence[int]) -> bool:
-        """Returns whether all counted values are in the range, or empty if that is allowed."""
+        """Returns whether all counted values are in the range; empty cells pass only if
+        ``optional``."""
         return all_within(counted.groups[self.place,], self.low, self.high, self.optional)
 
     def tally(self, counted: Counted) -> Tally:
@@ -139,10 +141,11 @@ class OneColumn:
 @dataclass(frozen=True)
 class EachChoice:
     """Counts a question with a column for each choice, which is 1 where the report names the
-    choice.
+    choice and else 0.
 
-    ``places`` are the numbers of the columns. A report names ``size`` choices, any number if None.
-    All cells of a row are empty where the question was not asked, if ``optional``.
+    ``places`` are the numbers of the columns. A report names exactly ``size`` choices, or any
+    number of choices if None. If ``optional``, all cells of a row are empty where the question was
+    not asked.
     """
 
     question: Question
@@ -152,8 +155,8 @@ class EachChoice:
 
     @property
     def fits(self) -> str:
-        """Returns the SQL condition that the row has 0 or 1 for each choice and names the right
-        number of them; or only empty cells, if ``optional``."""
+        """Returns an SQL condition: the row has 0 or 1 for each choice, and 1 for as many choices
+        as a report names; or, if ``optional``, only empty cells."""
         here = [within(place, 0, 1) for place in self.places]
         if self.size is not None:
             # What is no 0 or 1 can be too large to be summed.
@@ -166,13 +169,13 @@ class EachChoice:
 
     @property
     def asked(self) -> str:
-        """Returns the SQL condition that a row has a report: the first choice's column is not
-        empty."""
+        """Returns an SQL condition: the first choice's cell is not empty, so the row has a
+        report."""
         return f"c{self.places[0]} is not null"
 
     @property
     def grouped(self) -> Sequence[int]:
-        """Returns no columns: sums of 0 and 1 say all."""
+        """Returns no columns: for columns of 0 and 1 the sums suffice."""
         return ()
 
     @property
@@ -188,17 +191,17 @@ class EachChoice:
 
     @property
     def checks(self) -> Sequence[str]:
-        """Returns three aggregates: the number of rows in which no choice is empty, all bits that
-        any value has, and the smallest number of choices in a row."""
+        """Returns three aggregates: the number of rows without an empty cell, the bitwise OR of
+        all values, and the smallest number of choices that a row names."""
         all_bits = joined(" | ", (f"c{place}" for place in self.places))
         return (f"count({all_bits})", f"bit_or({all_bits})", f"min({self._named})")
 
     def all_fit(self, counted: Counted, checked: Sequence[int]) -> bool:
-        """Returns whether all rows fit, decided without looking at each row.
+        """Returns whether all rows fit, decided from totals without looking at each row.
 
-        If no cell is empty, or a row has only empty cells, each column has as many values as there
-        are full rows; a partly empty row would add to some column. If the smallest number of
-        choices in a row equals the mean, every row has this number.
+        All values are 0 or 1 if their bitwise OR is. No row is partly empty if each column has as
+        many filled cells as there are rows without an empty cell. Every row names ``size`` choices
+        if that is both the smallest number and the mean.
         """
         whole, bits, least = checked
         there = [counted.filled[place] for place in self.filled] or [counted.rows]
@@ -210,7 +213,7 @@ class EachChoice:
         return least == self.size and sum(self._sums(counted)) == self.size * whole
 
     def tally(self, counted: Counted) -> Tally:
-        """Returns the tally of the summed columns."""
+        """Returns the tally: for each choice, the sum of its column."""
         n = counted.filled[self.places[0]] if self.optional else counted.rows
         return from_cells(n, dict(enumerate(self._sums(counted))), len(self.places))
 
@@ -229,12 +232,12 @@ class EachChoice:
 
 @dataclass(frozen=True)
 class SomeColumns:
-    """Counts a question with several columns, of which each report fills ``size``: options that it
-    sampled, or numbers of a vector.
+    """Counts a question with several columns, exactly ``size`` of which a report fills: one column
+    for each option that can be sampled, or for each number of a vector.
 
     ``places`` are the numbers of the columns, and ``ends`` the smallest and largest value of each.
     In a tally, the value v of the i-th column counts in cell ``2 * i + v`` if ``by_column``, else
-    in cell ``len(places) * v + i``. All cells may be empty if ``optional``.
+    in cell ``len(places) * v + i``. All cells of a row may be empty if ``optional``.
     """
 
     question: Question
@@ -246,8 +249,8 @@ class SomeColumns:
 
     @property
     def fits(self) -> str:
-        """Returns the SQL condition that filled cells are in their ranges, and that there are as
-        many as a report has."""
+        """Returns an SQL condition: all filled cells are in their ranges, and as many cells are
+        filled as a report fills."""
         here = [
             within(place, low, high, empty=True)
             for place, (low, high) in zip(self.places, self.ends, strict=True)
@@ -256,7 +259,7 @@ class SomeColumns:
 
     @property
     def asked(self) -> str:
-        """Returns the SQL condition that a row has a report: some cell is filled."""
+        """Returns an SQL condition: some cell is filled, so the row has a report."""
         return f"{self._filled} > 0"
 
     @property
@@ -276,7 +279,7 @@ class SomeColumns:
 
     @property
     def checks(self) -> Sequence[str]:
-        """Returns one aggregate: the number of rows with as many filled cells as a report has."""
+        """Returns one aggregate: the number of rows with an allowed number of filled cells."""
         return (f"sum({number(self._whole)})",)
 
     def all_fit(self, counted: Counted, checked: Sequence[int]) -> bool:
@@ -288,7 +291,7 @@ class SomeColumns:
         )
 
     def tally(self, counted: Counted) -> Tally:
-        """Returns the tally of the counted values, in the cells that the class describes."""
+        """Returns the tally: the counts of values, in the cells that the class describes."""
         width = len(self.places)
         cells = {
             2 * at + value if self.by_column else width * value + at: count
@@ -336,15 +339,14 @@ def _counter(field: PackedField, own: Sequence[FileColumn], places: range) -> Qu
 
 
 def number(condition: str) -> str:
-    """Returns SQL that is 1 where a condition holds and 0 where not. The condition must never be
-    null."""
+    """Returns SQL that is 1 where ``condition`` is true and 0 where it is false. The condition
+    must never be null."""
     return f"cast({condition} as int)"
 
 
 def joined(operator: str, terms: Iterable[str]) -> str:
-    """Joins terms with an operator, in parentheses that are nested as little as possible.
-
-    Engines bound how deep an expression is.
+    """Joins terms with an operator, in parentheses that are nested as little as possible, because
+    engines limit the depth of an expression.
 
     >>> joined(" + ", ["a", "b", "c"])
     '((a) + ((b) + (c)))'
@@ -357,8 +359,8 @@ def joined(operator: str, terms: Iterable[str]) -> str:
 
 
 def within(place: int, low: int, high: int, empty: bool = False) -> str:
-    """Returns SQL for the condition that column number ``place`` is from ``low`` to ``high``, or
-    empty if ``empty``."""
+    """Returns an SQL condition: the value in column number ``place`` is from ``low`` to ``high``.
+    A null passes only if ``empty``."""
     # In SQL null is between nothing, and its negation is null, too: coalesce makes it false.
     return f"coalesce(c{place} between {low} and {high}, {'true' if empty else 'false'})"
 

@@ -21,9 +21,10 @@ MOST_REBUILT = 20_000_000
 
 
 def reports_of(tallied: TalliedSet, question: Question) -> ReportSet:
-    """Returns the set of reports to this question alone, sorted by stratum and content.
+    """Returns a report set of this question alone, sorted by stratum and content, made from its
+    counts.
 
-    Raises NoFigure where a report is more than one number, as counts do not tell which numbers
+    Raises NoFigure where a report has more than one number, as counts do not tell which numbers
     came together, and for more than ``MOST_REBUILT`` reports.
     """
     if (n := tallied.tallies[question.name].n) > MOST_REBUILT:
@@ -52,8 +53,8 @@ def reports_of(tallied: TalliedSet, question: Question) -> ReportSet:
 
 
 def strata_of(tallied: TalliedSet) -> dict[str, list[str]]:
-    """Returns {stratum key: value of each report}, in the order of a sorted report set; empty
-    where counts are not by stratum."""
+    """Returns {stratum key: list with the value of each report}, for the reports sorted by
+    stratum. Returns {} where the counts are not by stratum."""
     if not tallied.stratified:
         return {}
     counts = [stratum.n for stratum in tallied.strata]

@@ -11,10 +11,11 @@ from deniably.workbench.engines.counting_engine import Groups, Key
 
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """What was counted in ``rows`` rows.
+    """Counts and sums of the columns of ``rows`` rows; columns are named by their numbers.
 
-    ``groups`` has, by the numbers of one or two columns, how many rows have each value. ``filled``
-    has by column the number of cells that are not empty, and ``sums`` the sum of the values.
+    ``groups`` maps one column or a pair of columns to the number of rows with each value.
+    ``filled`` maps a column to the number of its cells that are not empty, and ``sums`` to the sum
+    of its values.
     """
 
     rows: int
@@ -23,8 +24,8 @@ class Counted:
     sums: Mapping[int, int]
 
     def less(self, wrong: Groups) -> Counted:
-        """Returns the counts without the rows ``wrong``, which are given with the values of all
-        columns."""
+        """Returns the counts with the rows ``wrong`` subtracted. ``wrong`` maps the values of all
+        columns of a row to the number of such rows."""
         groups = {places: _less(group, wrong, places) for places, group in self.groups.items()}
         filled = {place: count - _filled(wrong, place) for place, count in self.filled.items()}
         sums = {place: total - _sum(wrong, place) for place, total in self.sums.items()}
@@ -47,8 +48,8 @@ def _sum(rows: Groups, place: int) -> int:
 
 
 def by_first(groups: Groups, width: int, start: int) -> Mapping[Key, dict[Key, int]]:
-    """Splits counts of rows by the values of the first ``width`` columns; returns {those values:
-    counts by the columns from number ``start`` on}."""
+    """Splits counts of rows by the values in the first ``width`` columns. Returns {those values:
+    {values from column number ``start`` on: count}}."""
     by_key = defaultdict[Key, dict[Key, int]](dict)
     for row, count in groups.items():
         by_key[row[:width]][row[start:]] = count

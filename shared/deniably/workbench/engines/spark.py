@@ -73,8 +73,8 @@ class Spark:
     def groups(
         self, source: Source, keys: Sequence[Sequence[int]], where: str | None = None
     ) -> list[Groups]:
-        """Counts rows by the columns of each key, as ``CountingEngine.groups`` says. All keys are
-        one Spark job."""
+        """Counts rows by the columns of each key, as ``CountingEngine.groups`` says. Counts all
+        keys in one Spark job."""
         if not keys:
             return []
         widest = max(len(key) for key in keys)
@@ -130,8 +130,8 @@ class Spark:
 
 @contextmanager
 def spark(master: str = LOCAL) -> Generator[Spark]:
-    """Connects to a Spark master, such as ``spark://host:7077``, or to ``sc://host`` with Spark
-    Connect.
+    """Opens a session on a Spark master, such as ``spark://host:7077``, or with Spark Connect,
+    such as ``sc://host``.
 
     Raises NoExport where pyspark, one of the packages that it needs, or Java is missing, and where
     no service answers.

@@ -22,8 +22,8 @@ OF_STORE = "deniably_store could not read"
 
 
 def options_of(files: Sequence[Address], names: Sequence[str]) -> dict[str, str]:
-    """Returns the options of the data source as strings: the ``names`` of columns to read, and the
-    ``files``."""
+    """Returns the options, as strings, with which Spark opens the data source: the ``files``, and
+    the ``names`` of the columns to read."""
     return {
         "files": json.dumps([(file.uri, file.inside) for file in files]),
         "names": json.dumps(list(names)),
@@ -31,8 +31,8 @@ def options_of(files: Sequence[Address], names: Sequence[str]) -> dict[str, str]
 
 
 def data_source() -> Any:
-    """Returns the class to register with Spark. Its data have the columns ``c0``, ``c1`` and so
-    on."""
+    """Returns the class of the data source that reads stores, to be registered with Spark. Frames
+    that it reads have the columns ``c0``, ``c1`` and so on."""
     module = library("pyspark.sql.datasource", "spark")
     # Local copies: a class that is pickled by value carries locals along, but not this module.
     name, failed = NAME, OF_STORE

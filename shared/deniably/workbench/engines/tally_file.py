@@ -63,7 +63,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def tally_text(tallied: TalliedSet) -> bytes:
-    """Returns the bytes of the tally file of a counted set."""
+    """Returns the bytes of a tally file with these counts."""
     return canonical(
         {
             "tally": VERSION,
@@ -88,8 +88,8 @@ def _stratum(counts: Counts) -> dict[str, Any]:
 
 
 def read_tally(text: bytes) -> TalliedSet:
-    """Reads the bytes of a tally file. Raises NoExport, with the reason, where they are not one or
-    the counts contradict each other."""
+    """Reads the bytes of a tally file. Raises NoExport, with the reason, where they are not those
+    of a tally file or the counts contradict each other."""
     try:
         written = msgspec.json.decode(text, type=_File)
         if written.tally != VERSION:

@@ -44,8 +44,7 @@ ASKED = "number of questions"
 class Counts:
     """The tally of each question in ``n`` reports.
 
-    ``pairs`` has for two questions, by their names, how many reports have each pair of their
-    numbers.
+    ``pairs`` maps the names of two questions to the number of reports with each pair of values.
     """
 
     n: int
@@ -61,8 +60,8 @@ class Counts:
         return Counts(self.n + other.n, tallies, pairs)
 
     def both(self, first: str, other: str) -> Groups | None:
-        """Returns how many reports have each pair of numbers of two questions, in this order; None
-        where the pair was not counted."""
+        """Returns {(value of ``first``, value of ``other``): number of reports} of two questions.
+        Returns None where their pairs were not counted."""
         if (first, other) in self.pairs:
             return self.pairs[first, other]
         if (other, first) in self.pairs:
@@ -75,10 +74,11 @@ class Counts:
 class TalliedSet:
     """The counts of a report set, without the rows that no device could have sent.
 
-    ``strata`` has the counts of each stratum, in the order of the strata's numbers; or a single
-    item, the counts of all, where the set has no strata or some stratum has too few reports to be
-    shown. ``left_out`` is the number of rows that were left out; ``unfit`` has, by question, how
-    many rows do not fit because of it.
+    ``strata`` has the counts of each stratum, in the order of the strata's numbers. It has a
+    single item, the counts of all reports, where the set has no strata or some stratum has too few
+    reports to be shown. ``left_out`` is the number of rows that were left out; ``unfit`` maps the
+    name of what does not fit in a row (a question, a stratum key, or the number of questions) to
+    the number of such rows.
     """
 
     survey: Survey
@@ -130,10 +130,10 @@ class TalliedSet:
         return reduce(add, self.strata)
 
     def among(self, subgroup: Stratum) -> Counts:
-        """Returns the counts of a subgroup, such as ``{"site": "north"}``; of all reports, if
+        """Returns the counts of a subgroup, such as ``{"site": "north"}``, or of all reports if
         ``subgroup`` is empty.
 
-        Raises ValueError for a key or value that the survey does not have, and NoResults where
+        Raises ValueError for a key or value that the survey does not have, and NoResults where the
         counts are not by stratum.
         """
         inside = members(self.survey.strata or {}, subgroup)
@@ -149,10 +149,11 @@ class TalliedSet:
 
 
 def shown_strata(survey: Survey, strata: Sequence[Counts]) -> tuple[Counts, ...]:
-    """Returns the counts of each stratum if all strata have enough reports to be shown; otherwise
-    one sum over all strata.
+    """Returns the counts of each stratum if all strata have enough reports to be shown. Otherwise
+    returns a single item, the counts of all strata together.
 
-    One hidden stratum would follow from the others and the sum, so either all are shown or none.
+    If only one stratum were hidden, its counts would follow from those of the others and the
+    total; so either all strata are shown or none.
     """
     if len(strata) > 1 and not may_be_seen(survey, strata):
         return (reduce(add, strata),)
@@ -160,8 +161,8 @@ def shown_strata(survey: Survey, strata: Sequence[Counts]) -> tuple[Counts, ...]
 
 
 def may_be_seen(survey: Survey, strata: Sequence[Counts]) -> bool:
-    """Returns whether each stratum has as many reports to every question as results need to be
-    shown."""
+    """Returns whether the counts by stratum may be shown: each stratum has the minimum number of
+    reports to every question."""
     counts = [[tally.n for tally in stratum.tallies.values()] for stratum in strata]
     return all_shown(survey.strata or {}, counts, survey.results.minimum)
 
@@ -169,8 +170,8 @@ def may_be_seen(survey: Survey, strata: Sequence[Counts]) -> bool:
 def tally_set(
     parts: Parts, engine: CountingEngine, pairs: Sequence[tuple[str, str]] = ()
 ) -> TalliedSet:
-    """Tallies a report set with an engine, and counts the joint values of some ``pairs`` of
-    questions.
+    """Tallies a report set with an engine. For each of ``pairs`` of questions, also counts the
+    reports with each pair of values.
 
     Raises NoExport where a file cannot be read or is rewritten meanwhile, and for a pair of
     questions whose reports are not one number each.

@@ -110,8 +110,8 @@ def _written(
 
 
 def batch_of(arrow: Any, schema: Any, filled: Iterable[Filled]) -> Any:
-    """Returns the columns ``filled`` as a record batch of pyarrow, in the integers of the
-    schema."""
+    """Returns a record batch of pyarrow with the columns ``filled``, in the integer types of
+    ``schema``."""
     arrays = [
         _array(arrow, column, kind) for column, kind in zip(filled, schema.types, strict=True)
     ]
@@ -127,8 +127,8 @@ def _array(arrow: Any, column: Filled, kind: Any) -> Any:
 
 
 def schema_of(arrow: Any, columns: FileColumns, numbered: bool = False) -> Any:
-    """Returns pyarrow's schema of the columns, with their types and labels; with ``numbered``, the
-    number of the row comes first."""
+    """Returns pyarrow's schema of the columns, with their types and labels. With ``numbered`` a
+    first column is added for the numbers of the rows."""
     fields = [arrow.field(ROW, arrow.int64(), nullable=False)] if numbered else []
     for column in columns:
         about = {"label": column.title}

@@ -37,10 +37,11 @@ _SHORT = 9
 
 @dataclass(frozen=True)
 class Described:
-    """A column, and what was reported in it: ``n`` values, and how often each category.
+    """A column with a summary of what was reported in it: ``n`` values, and in ``counts`` how
+    often each category occurs.
 
-    ``estimate`` is the share of people behind a column of 0 and 1, and ``error`` its standard
-    error; None for other columns.
+    For a randomised column of 0 and 1, ``estimate`` is the estimated share of people whose true
+    answer the 1 stands for, and ``error`` its standard error. Both are None for other columns.
     """
 
     column: FileColumn | StratumColumn
@@ -51,14 +52,16 @@ class Described:
 
     @property
     def question(self) -> str:
-        """Returns the wording of the question; for a stratum, that the link stated it."""
+        """Returns the wording of the question; for a stratum, a text that its value is in the link
+        of the survey."""
         if isinstance(self.column, StratumColumn):
             return f"The value of {self.column.key} in the link of the survey"
         return self.column.question.label
 
     @property
     def instruction(self) -> str:
-        """Returns a sentence on how the column was randomised, and a warning not to tabulate it."""
+        """Returns sentences on how the column was randomised, with a warning not to tabulate it;
+        for a stratum, a sentence that it is not randomised."""
         column = self.column
         if isinstance(column, StratumColumn):
             return "Not randomised: the respondent's link said it, and the form told so."
@@ -72,7 +75,7 @@ class Described:
 
 
 def described(reports: ReportSet) -> Iterator[Described]:
-    """Yields each column of a report set with what was reported in it."""
+    """Yields each column of a report set with a summary of what was reported in it."""
     for column in reports.columns:
         filled = reports.column(column.name)
         values = filled.values[filled.there]

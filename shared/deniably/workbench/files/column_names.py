@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class FileLimits:
-    """The limits of the program ``called`` so: lengths of names, labels and value labels in bytes,
-    and the number of columns."""
+    """The limits that a program sets to a data file: the bytes of a column's ``name``, of its
+    ``label`` and of the label of a ``value``, and the number of ``columns``. ``called`` is the
+    name of the program."""
 
     called: str
     name: int
@@ -34,10 +35,10 @@ _RESERVED = {
 
 
 def shortened(names: Sequence[str], limits: FileLimits) -> list[str]:
-    """Returns the names with only letters, digits and underscores, short enough, and distinct even
-    where capitals do not count.
+    """Returns the names cut to the length that ``limits`` allow, with only letters, digits and
+    underscores, and distinct even without regard to case.
 
-    A name that is too long keeps its beginning, and its end, which names the choice.
+    A name that is too long keeps its beginning and its end: the end names the choice.
     """
     taken, distinct = set[str](), list[str]()
     for name in names:

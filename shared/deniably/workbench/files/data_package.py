@@ -11,7 +11,7 @@ _PROFILES = "https://datapackage.org/profiles/2.0"
 
 
 def data_package(reports: ReportSet) -> dict[str, Any]:
-    """Returns the descriptor of the package as a dict, for datapackage.json."""
+    """Returns the contents of datapackage.json as a dict: the descriptor of the Data Package."""
     survey = reports.survey
     return {
         "$schema": f"{_PROFILES}/datapackage.json",

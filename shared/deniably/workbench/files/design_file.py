@@ -26,7 +26,8 @@ LARGEST_CHANNEL = 64
 def design_of(columns: FileColumns, n: int) -> dict[str, Any]:
     """Returns the design of ``n`` reports as a dict, for JSON.
 
-    Each probability is given exactly, as a fraction in a text, and as the nearest double.
+    Each probability of a column is given twice: exactly, as the text of a fraction, and as the
+    nearest double.
     """
     survey = columns.layout.survey
     return {

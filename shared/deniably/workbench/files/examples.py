@@ -23,8 +23,9 @@ _Language = TypeVar("_Language", bound=ScriptCode)
 
 @dataclass(frozen=True)
 class Example:
-    """A regression of ``outcome``, a 0/1 column with the probabilities ``p`` and ``q`` of a 1, on
-    the ``strata``."""
+    """A logistic regression of the 0/1 column ``outcome`` on the ``strata``. ``p`` and ``q`` are
+    the probabilities of a 1 if the true answer is the choice that the column is about, and if it
+    is another."""
 
     outcome: str
     p: Fraction
@@ -41,8 +42,8 @@ def example_of(columns: FileColumns) -> Example | None:
 
 
 def in_r(example: Example) -> R:
-    """Returns the example as R code: glm, and svyglm with weights that make all strata count
-    alike."""
+    """Returns the example as R code: glm, and, if there are strata, svyglm with weights under
+    which all strata have equal shares."""
     link = R.filled("randomised({p}, {q})", p=_number(R, example.p), q=_number(R, example.q))
     keys = [R.name(key.name) for key in example.strata]
     formula = R.filled(
@@ -93,8 +94,8 @@ def _factor_in_r(column: StratumColumn) -> R:
 
 
 def in_python(example: Example) -> Python:
-    """Returns the example as Python code: ``deniably.regress``, and the same with weights that
-    make all strata count alike."""
+    """Returns the example as Python code: ``deniably.regress``, and, if there are strata, the same
+    regression with weights under which all strata have equal shares."""
     outcome, keys = Python.text(example.outcome), [key.name for key in example.strata]
     right = " + ".join(f"`{key}`" for key in keys) or "1"
     formula = Python.text(f"`{example.outcome}` ~ {right}")
@@ -149,7 +150,8 @@ def in_python(example: Example) -> Python:
 
 
 def in_stata(example: Example, columns: FileColumns) -> Stata:
-    """Returns the example as Stata code: ``rrlogit`` (Jann 2011), from the archive SSC."""
+    """Returns the example as Stata code that calls ``rrlogit`` (Jann 2011), a command from the SSC
+    archive."""
     place = {
         name: Stata.filled("v{place}", place=Stata.number(number))
         for number, name in enumerate(columns.names, 2)  # v1 is the number of the row

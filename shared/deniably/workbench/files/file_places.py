@@ -59,7 +59,7 @@ def parquet_files(folder: Place) -> list[Place]:
 
 
 def folders_in(file: Place, folder: Place) -> list[str]:
-    """Returns the names of the folders on the way from ``folder`` to ``file``, from the top."""
+    """Returns the names of the folders between ``folder`` and ``file``, the outermost first."""
     return str(file)[len(str(folder)) :].strip("/").split("/")[:-1]
 
 
@@ -83,7 +83,8 @@ def version(file: Place) -> str:
 
 
 def footer(file: Place) -> tuple[Any, int]:
-    """Returns the schema of a Parquet file and its number of rows, which the file has at its end.
+    """Returns the schema and the number of rows of a Parquet file, both read from the end of the
+    file.
 
     Raises NoExport where the file is missing, damaged, or cannot be read.
     """

@@ -46,8 +46,8 @@ its p and q."""
 
 @dataclass(frozen=True)
 class Export:
-    """What is written into a folder: the reports, where they come from, and the results estimated
-    from them. ``formats`` are names in ``FORMATS``."""
+    """The contents of an export: the reports, their provenance ``source``, and the results
+    estimated from them. ``formats`` are names in ``FORMATS``."""
 
     reports: ReportSet
     source: Provenance
@@ -158,9 +158,9 @@ def write_folder(
 
 
 def read_export(folder: Path) -> tuple[ReportSet, Provenance]:
-    """Reads an exported folder; returns its report set, from the first of ``FORMATS`` that is
-    there, and its provenance.
+    """Reads an exported folder; returns its report set and its provenance.
 
+    The reports are read from the file of the first format in ``FORMATS`` that the folder has.
     Raises NoExport where a file is missing, the author did not sign the definition, or the design
     or the reports do not fit the definition.
     """
@@ -185,12 +185,13 @@ def read_export(folder: Path) -> tuple[ReportSet, Provenance]:
 
 
 def read_set(folder: Path) -> tuple[ReportSet, Provenance | None]:
-    """Reads a report set in several files, which ``deniably gather`` wrote, into memory; returns
-    its provenance, too, None without a signature.
+    """Reads a folder that ``deniably gather`` wrote, with one report set in several files, into
+    memory. Returns the set and its provenance, None for a folder without a signature.
 
-    A signature is optional: the folder has a ``register.json`` only where somebody put one there.
-    Raises NoExport where a file is missing or cut short, the author did not sign the definition,
-    the design or the reports do not fit it, or there are more than ``MOST_ROWS`` reports.
+    ``deniably gather`` writes no signature: a folder has a ``register.json`` only if somebody put
+    it there. Raises NoExport where a file is missing or cut short, the author did not sign the
+    definition, the design or the reports do not fit the definition, or there are more than
+    ``MOST_ROWS`` reports.
     """
     parts = open_parts(folder)
     # The footers state this, so that too many reports are refused before any is read.

@@ -85,10 +85,11 @@ def _columns_in(survey: Survey, names: Iterable[str], limits: FileLimits) -> Fil
 
 
 def write_xlsx(reports: ReportSet, file: Path) -> None:
-    """Writes a workbook with a sheet of reports, and a sheet that says what the columns mean.
+    """Writes a workbook with two sheets: the reports, and the meaning of each column.
 
-    The reports come first, where programs look (``pandas.read_excel``); Excel opens the other
-    sheet. Raises NoExport where xlsxwriter is missing or a sheet cannot hold the reports.
+    The reports come first, because programs read the first sheet (``pandas.read_excel``); Excel
+    opens the other one. Raises NoExport where xlsxwriter is missing or a sheet cannot hold the
+    reports.
     """
     xlsxwriter, columns = library("xlsxwriter"), reports.columns
     if len(reports) >= _MOST_ROWS or len(columns) >= _MOST_COLUMNS:

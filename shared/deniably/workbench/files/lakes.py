@@ -30,9 +30,10 @@ _DELETED = (
 class Lake:
     """The data files of a Delta or Iceberg table, as of the commit that was read.
 
-    ``layout_columns`` are columns that the table has for its own layout, beside those of reports.
-    ``numbers`` maps names of columns to the table's ids of them; a table with ids can rename a
-    column without rewriting files.
+    ``layout_columns`` are columns, such as those of partitions, that the table may have besides
+    the columns of reports. ``numbers`` maps the name of each column to its id in the table; it is
+    empty for a table without ids. A table with ids can rename a column without rewriting its
+    files.
     """
 
     files: list[Place]
@@ -40,7 +41,8 @@ class Lake:
     numbers: Mapping[str, int] = field(default_factory=dict[str, int])
 
     def check_names(self, file: Place, schema: Any) -> None:
-        """Raises NoExport where a column of a file had another name when the file was written."""
+        """Raises NoExport where the table has renamed a column since ``file`` was written, so that
+        a name in ``schema`` now belongs to another column."""
         for column in schema:
             metadata: dict[bytes, bytes] = column.metadata or {}
             number = metadata.get(_FIELD)
@@ -53,9 +55,10 @@ class Lake:
 
 def open_lake(folder: Place) -> Lake | None:
     """Returns the Delta or Iceberg table in a folder as of its newest commit; None where the
-    folder has no such log.
+    folder is no such table.
 
-    Raises NoExport where the table cannot be read, or its files alone do not say which rows count.
+    Raises NoExport where the table cannot be read, and where it marks rows as deleted that are
+    still in its files.
     """
     if (folder / "_delta_log") in (logs := _folders(folder)):
         return _delta(folder)

@@ -27,8 +27,8 @@ _NUMBERED = re.compile(rb'^(?:\{"row":)?\d+,')
 
 @dataclass(frozen=True)
 class Leftover:
-    """A ``file`` of an export with something that does not follow from its reports, which ``what``
-    describes."""
+    """A ``file`` of an export with content that does not follow from the reports; ``what``
+    describes that content."""
 
     file: Path
     what: str
@@ -40,11 +40,11 @@ def is_export(folder: Path) -> bool:
 
 
 def leftovers(folder: Path) -> list[Leftover]:
-    """Returns everything in an exported folder that does not follow from its reports; an empty
-    list is good.
+    """Returns everything in an exported folder that does not follow from its reports: an empty
+    list if the folder reveals nothing else.
 
-    Raises NoExport for a folder of another version of Deniably, as only that version can write it
-    again.
+    Raises NoExport for an export by another version of Deniably, as only that version can write
+    the same files again to compare.
     """
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     try:

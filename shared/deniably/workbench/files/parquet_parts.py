@@ -44,11 +44,12 @@ packed."""
 
 @dataclass(frozen=True)
 class Parts:
-    """The Parquet ``files`` of a report set, with ``rows`` rows in all, of which engines read the
-    ``columns``.
+    """The Parquet ``files`` of a report set, with ``rows`` reports in all. Engines read the
+    ``columns`` of each file.
 
-    For each file, ``designs`` has the bytes of the design.json beside it (or of the definition),
-    and ``versions`` a text that changes when the file is rewritten.
+    For each file, ``designs`` has the bytes of the design.json in its folder; or, for a table that
+    another program wrote, those of the survey's definition. ``versions`` has a text for each file
+    that changes when the file is rewritten.
     """
 
     columns: FileColumns
@@ -64,8 +65,8 @@ class Parts:
 
 
 def bare(columns: FileColumns) -> FileColumns:
-    """Returns only the columns from which all others follow: of a question with a column of the
-    kind "index", that column alone."""
+    """Returns the columns without those that follow from others: a question that has a column of
+    the kind "index" keeps that column alone."""
     indexed = {column.question.name for column in columns.columns if column.kind == "index"}
     kept = tuple(
         column
@@ -81,12 +82,13 @@ def bare(columns: FileColumns) -> FileColumns:
 def write_parts(
     to: Path, places: Layout, blocks: Iterable[Rows], rows: int = PART_ROWS
 ) -> list[tuple[str, int]]:
-    """Writes packed reports, in any order, into the new folder ``to``, with ``rows`` rows to a
-    file.
+    """Writes packed reports into Parquet files in the new folder ``to``, with ``rows`` reports to
+    a file.
 
-    The reports are sorted by content first, in bounded memory, so that no file says when they
-    came. Returns the name and the number of rows of each file. Raises NoExport, and leaves nothing
-    behind, where the folder is there already, there are no reports, or the disk refuses.
+    ``blocks`` may be in any order: the reports are sorted by content first, in bounded memory, so
+    that no file tells in which order they arrived. Returns the name and the number of rows of each
+    file. Raises NoExport, and leaves nothing behind, where the folder exists already, there are no
+    reports, or the disk refuses.
     """
     return write_sorted_parts(to, places, sorted_blocks(blocks, places.width), rows)
 
@@ -94,11 +96,12 @@ def write_parts(
 def write_sorted_parts(
     to: Path, places: Layout, blocks: Iterable[Rows], rows: int = PART_ROWS
 ) -> list[tuple[str, int]]:
-    """Writes packed reports, which must be sorted by content over all blocks, into the new folder
-    ``to``.
+    """Writes packed reports into Parquet files in the new folder ``to``, as ``write_parts`` does,
+    but without sorting: the reports in ``blocks`` must be sorted by content, from the first block
+    to the last.
 
     Returns the name and the number of rows of each file. Raises NoExport, and leaves nothing
-    behind, where the folder is there already, there are no reports, or the disk refuses.
+    behind, where the folder exists already, there are no reports, or the disk refuses.
     """
     columns, survey = bare(columns_of(places)), places.survey
     with whole_folder(to) as folder:
@@ -182,9 +185,10 @@ def open_table(folder: Place, survey: Survey) -> Parts:
     """Opens all Parquet files below a folder, which another program wrote, as reports to
     ``survey``.
 
-    Names of folders may be partitions, such as ``day=2026-11-23``. Of a Delta or Iceberg table
-    only the files count that its log names. Raises NoExport where there is no file or one cannot
-    be read, for a column that no report has, and for a table that keeps deleted rows in its files.
+    Folders below may be partitions with names such as ``day=2026-11-23``. For a Delta or Iceberg
+    table only the files that its log lists are opened. Raises NoExport where there is no file or a
+    file cannot be read, for a column that no report has, and for a table that keeps deleted rows
+    in its files.
     """
     lake = open_lake(folder)
     files = lake.files if lake else parquet_files(folder)
@@ -230,10 +234,10 @@ def _check_folders(file: Place, folder: Place, known: Container[str]) -> None:
 
 
 def together(sets: Sequence[Parts]) -> Parts:
-    """Joins report sets that several servers collected for the same survey.
+    """Joins several report sets of the same survey, such as those of several servers, into one.
 
-    Raises NoExport where the sets are of other surveys or have other columns, or where a file is
-    in two of them.
+    Raises NoExport where the sets are of different surveys or have different columns, or where a
+    file is in two of them.
     """
     first = sets[0]
     for parts in sets:
@@ -284,8 +288,8 @@ def _check_schema(file: Place, schema: Any, columns: FileColumns, first: Any) ->
 
 
 def read_blocks(parts: Parts) -> Iterator[Rows]:
-    """Yields the packed reports of a set, file by file. Raises NoExport for a row that is no
-    report."""
+    """Yields the packed reports of a set, file by file. Raises NoExport for a row that no device
+    could have reported."""
     parquet = library("pyarrow.parquet")
     names = parts.columns.names
     for file in parts.files:

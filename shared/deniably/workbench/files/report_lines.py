@@ -22,7 +22,8 @@ _Values = list[list[int] | None]
 
 
 def ndjson_of(places: Layout, blocks: Iterable[Rows]) -> Iterator[bytes]:
-    """Yields the lines of sorted reports as bytes, piece by piece; rows are numbered from 1 on."""
+    """Yields NDJSON of sorted reports as bytes, piece by piece: one line per report, with its row
+    number from 1 on."""
     number = 1
     for rows in pieces(blocks, _MOST):
         columns = [_texts(field, rows) for field in places.fields.values()]
@@ -60,20 +61,23 @@ def _texts(field: PackedField, rows: Rows) -> list[str]:
 
 
 def read_ndjson(survey: Survey, lines: Iterable[bytes]) -> ReportSet:
-    """Reads the lines of an export, or of reports as devices send them, into a report set.
+    """Reads NDJSON with one report a line, in the form of an export or as devices send it, into a
+    report set.
 
-    Ids and numbers of rows are ignored. Either all lines have strata or none has. Raises
-    BadReport, which names the line, for anything else.
+    Ids and row numbers are ignored. Raises BadReport, which names the line, where a line is no
+    report to this survey, or has strata though the first line has none, or lacks them though it
+    has.
     """
     places, blocks = packed_lines(survey, lines)
     return of_rows(places, bounded_rows(blocks))
 
 
 def packed_lines(survey: Survey, lines: Iterable[bytes]) -> tuple[Layout, Iterator[Rows]]:
-    """Packs the reports in lines, in their order; returns the layout, and blocks of packed rows.
+    """Packs reports from NDJSON, one a line, and keeps their order. Returns the layout, and an
+    iterator of blocks of packed rows.
 
-    Raises BadReport, which names the line, where a line is no report to this survey; for lines
-    after the first only when the blocks are read.
+    Raises BadReport, which names the line, where a line is no report to this survey. Only the
+    first line is checked at once, the others while the blocks are read.
     """
     numbered = ((number, line) for number, line in enumerate(lines, 1) if line.strip())
     first = next(numbered, None)

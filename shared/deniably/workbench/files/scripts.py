@@ -301,7 +301,8 @@ _STATA_STRATA: Final = """
 
 
 def scripts_of(reports: ReportSet, script: Script) -> Iterator[tuple[str, str]]:
-    """Yields the file name and the text of each script."""
+    """Yields the file name and the text of each script that estimates the results again: in R,
+    Python and Stata."""
     columns, example = reports.columns, example_of(reports.columns)
     head = _head(reports, script)
     among = any(figure.method == "among" for figure in script.figures)

@@ -38,8 +38,9 @@ _BLOCK = 5_000
 def write_database(
     reports: ReportSet, results: Iterable[Mapping[str, Cell]], files: Mapping[str, str], file: Path
 ) -> None:
-    """Writes reports, ``results`` and the texts of ``files`` (by file name) as a database. Raises
-    NoExport where sqlite-utils is missing or a table cannot hold the reports."""
+    """Writes an SQLite database with the reports, the rows of ``results``, and ``files``, a
+    mapping of file names to texts. Raises NoExport where sqlite-utils is missing or a table cannot
+    hold the reports."""
     columns = reports.columns
     if len(columns) > _MOST_COLUMNS:
         raise NoExport(
@@ -79,8 +80,8 @@ def read_database(survey: Survey, file: Path) -> ReportSet:
 
 
 def files_of(file: Path) -> dict[str, str]:
-    """Returns the texts of the other files of an export that a database holds, by file name.
-    Raises ValueError where the file is no such database."""
+    """Returns {file name: text} of the files that a database holds besides the reports, such as
+    the definition. Raises ValueError where ``file`` is no database with such a table."""
     with closing(_read_only(file)) as connection:
         try:
             rows = _opened(connection).table("files").rows

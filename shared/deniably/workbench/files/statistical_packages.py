@@ -33,8 +33,8 @@ _HOW: Final = (
 
 @dataclass(frozen=True)
 class Call:
-    """Arguments for a function of ``package``: a ``template`` of code, with ``numbers`` to put
-    in."""
+    """Code that states a column's design to a ``package``: a ``template`` whose placeholders stand
+    for ``numbers``."""
 
     package: str
     template: str
@@ -42,13 +42,13 @@ class Call:
 
     @property
     def text(self) -> str:
-        """Returns the code, with the nearest double to each number."""
+        """Returns the template with each number filled in as the nearest double."""
         return self.template.format(*(repr(float(number)) for number in self.numbers))
 
 
 def calls(p: Fraction, q: Fraction) -> list[Call]:
-    """Returns the calls for a 0/1 column with p = P(1 | this answer) above q = P(1 | another
-    answer).
+    """Returns the code that states the design of a 0/1 column to each package, given p = P(1 |
+    this answer) and q = P(1 | another answer), with p > q.
 
     >>> for call in calls(Fraction(3, 4), Fraction(1, 4))[:2]:
     ...     print(call.package, call.text)
@@ -80,8 +80,11 @@ def calls(p: Fraction, q: Fraction) -> list[Call]:
 
 
 def index_calls(own: Fraction, other: Fraction, k: int) -> list[Call]:
-    """Returns what RRreg and Deniably take for k-ary randomised response: an index from 0 to k - 1
-    that is the true one with probability ``own``, and each other one with ``other``."""
+    """Returns the code that states k-ary randomised response to RRreg and Deniably.
+
+    The column has an index from 0 to k - 1: the true one is reported with probability ``own``, and
+    each other one with probability ``other``.
+    """
     return [
         Call("RRreg", f'model = "FR", p = rep({{}}, {k})', (other,)),
         Call("Deniably", f"Design.k_ary({k}, {{}})", (own,)),
@@ -89,8 +92,8 @@ def index_calls(own: Fraction, other: Fraction, k: int) -> list[Call]:
 
 
 def packages_page(columns: FileColumns) -> str:
-    """Returns the text of PACKAGES.md: the calls for every 0/1 column, and for every index of k
-    choices."""
+    """Returns the text of PACKAGES.md: for each package, the code that states the design of every
+    0/1 column and of every index column of k-ary randomised response."""
     survey = columns.layout.survey
     blocks = [
         Markdown.filled("# {title}: what other packages take", title=Markdown.text(survey.title)),
@@ -103,7 +106,8 @@ def packages_page(columns: FileColumns) -> str:
 
 
 def pairs(own: Sequence[FileColumn]) -> list[tuple[Fraction, Fraction, list[FileColumn]]]:
-    """Groups the 0/1 columns of a question by their p and q: [(p, q, columns)]."""
+    """Groups neighbouring 0/1 columns of a question that have the same p and q; returns [(p, q,
+    columns)]."""
     named = [
         (column.p, column.q, column)
         for column in own

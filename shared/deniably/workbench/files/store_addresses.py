@@ -64,9 +64,9 @@ counts."""
 
 @dataclass(frozen=True)
 class Address:
-    """The address of a file or folder in a store: ``root``, such as ``s3://bucket``, and the
-    ``path`` below it, without slashes at its ends. ``size`` is the size of a file in bytes; None
-    where it is not known."""
+    """The address of a file or folder in a cloud store: ``root``, such as ``s3://bucket``, and the
+    ``path`` below, without slashes at its ends. ``size`` is the size of a file in bytes, None if
+    unknown."""
 
     root: str
     path: str
@@ -112,13 +112,13 @@ class Address:
             raise
 
     def files(self) -> list[Address]:
-        """Returns all files below this folder, sorted; none where the folder is missing. Raises
-        NoExport where the store refuses."""
+        """Returns all files below this folder, sorted; an empty list if the folder is missing.
+        Raises NoExport where the store refuses."""
         return self._listed("File", deep=True)
 
     def folders(self) -> list[Address]:
-        """Returns the folders in this folder; none where it is missing. Raises NoExport where the
-        store refuses."""
+        """Returns the folders directly in this folder; an empty list if this folder is missing.
+        Raises NoExport where the store refuses."""
         return self._listed("Directory", deep=False)
 
     def _listed(self, kind: str, deep: bool) -> list[Address]:
@@ -147,8 +147,7 @@ class Address:
 
     @property
     def filesystem(self) -> Any:
-        """Returns pyarrow's file system that has this file. Raises NoExport where the store
-        refuses."""
+        """Returns pyarrow's file system for the store. Raises NoExport where the store refuses."""
         return _opened(self.uri, self.root)[0]
 
     @property
@@ -159,8 +158,8 @@ class Address:
 
     @property
     def uri(self) -> str:
-        """Returns the URI from which pyarrow makes the file system, on any machine. It contains no
-        key."""
+        """Returns a URI from which pyarrow can open the store's file system on any machine. The
+        URI contains no key."""
         scheme = self.root.partition("://")[0]
         options = _of_s3() if scheme == "s3" else {}
         if scheme == "gs":
@@ -174,8 +173,8 @@ def is_address(text: str) -> bool:
 
 
 def address_of(text: str) -> Address:
-    """Parses the text of an address. Raises NoExport for an unknown scheme and for an address with
-    a key; the message repeats no part that may be a key."""
+    """Parses the text of an address. Raises NoExport for an unknown scheme and for an address that
+    contains a key; the message does not repeat anything that may be a key."""
     scheme, _, rest = text.partition("://")
     if (kind := SCHEMES.get(scheme)) is None:
         names = ", ".join(f"{scheme}://" for scheme in SCHEMES)
@@ -214,15 +213,15 @@ def _opened(uri: str, root: str) -> tuple[Any, str]:
 
 
 def forget_stores() -> None:
-    """Forgets the open file systems, so that the next read takes the keys that the environment has
-    then."""
+    """Forgets the open file systems. The next read opens them with the keys that are in the
+    environment by then."""
     _opened.cache_clear()
 
 
 @contextmanager
 def in_words(about: Address | str) -> Generator[None]:
-    """Turns what a store's client raises within the block into NoExport, with a sentence that
-    begins with ``about``."""
+    """Turns every error of a store's client within the block into NoExport. The message begins
+    with ``about`` and explains the error."""
     try:
         yield
     except NoExport:
@@ -235,8 +234,8 @@ def in_words(about: Address | str) -> Generator[None]:
 
 
 def why(text: str) -> str:
-    """Returns a sentence for the text of a store's error. Nothing of that text but an error code
-    is repeated."""
+    """Returns a sentence that explains a store's error, given the error's ``text``. Only an error
+    code is repeated from that text, as it may contain a key."""
     for pattern, sentence in _WRONG:
         if re.search(pattern, text, re.IGNORECASE):
             return sentence

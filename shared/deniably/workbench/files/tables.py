@@ -21,8 +21,8 @@ _MOST = 5_000
 
 
 def csv_of(columns: FileColumns, blocks: Iterable[Rows]) -> Iterator[bytes]:
-    """Yields the CSV text of sorted reports as bytes, piece by piece; rows are numbered from 1
-    on."""
+    """Yields CSV of sorted reports as bytes, piece by piece: a line of column names, then one line
+    per report with its row number from 1 on."""
     head = io.StringIO()
     csv.writer(head, lineterminator="\r\n").writerow([ROW, *columns.names])
     yield head.getvalue().encode()
@@ -36,7 +36,7 @@ def csv_of(columns: FileColumns, blocks: Iterable[Rows]) -> Iterator[bytes]:
 
 def read_csv(survey: Survey, lines: Iterable[str]) -> ReportSet:
     """Reads the lines of a CSV into a report set. Raises ValueError where a column is missing, a
-    row is no report to this survey, or there are more than ``MOST_ROWS``."""
+    row is no report to this survey, or there are more than ``MOST_ROWS`` rows."""
     reader = csv.reader(lines)
     names = next(reader, list[str]())
     columns = columns_in(survey, names)
@@ -51,8 +51,9 @@ def read_csv(survey: Survey, lines: Iterable[str]) -> ReportSet:
 
 
 def bounded_rows(blocks: Iterable[Rows], maximum: int = MOST_ROWS) -> Iterator[Rows]:
-    """Yields the blocks of packed reports unchanged. Raises ValueError where they have more than
-    ``maximum`` reports in all: a small compressed file may hold any number of equal ones."""
+    """Yields the blocks of packed reports unchanged. Raises ValueError once there are more than
+    ``maximum`` reports in all, because a small compressed file can hold a huge number of equal
+    reports."""
     n = 0
     for block in blocks:
         n += len(block)
@@ -62,7 +63,8 @@ def bounded_rows(blocks: Iterable[Rows], maximum: int = MOST_ROWS) -> Iterator[R
 
 
 def too_many(n: str, maximum: int = MOST_ROWS) -> str:
-    """Returns a sentence that ``n`` reports are too many to be loaded into memory."""
+    """Returns an error message: there are ``n`` reports, more than the ``maximum`` that can be
+    loaded into memory."""
     return (
         f"there are {n} reports, and at most {maximum:,} are opened at once: count them with"
         " deniably tally, and open the tally file"
@@ -79,15 +81,15 @@ def _filled(cells: tuple[str, ...]) -> Filled:
 
 
 def pieces(blocks: Iterable[Rows], maximum: int) -> Iterator[Rows]:
-    """Yields blocks of at most ``maximum`` rows, cut from ``blocks``, in order."""
+    """Cuts ``blocks`` into blocks of at most ``maximum`` rows each, and yields them in order."""
     for block in blocks:
         for at in range(0, len(block), maximum):
             yield block[at : at + maximum]
 
 
 def even(blocks: Iterable[Rows], size: int) -> Iterator[Rows]:
-    """Yields blocks of exactly ``size`` rows and a smaller last one, cut from ``blocks``, so that
-    the end of a block says nothing about where its rows came from."""
+    """Joins and cuts ``blocks`` into blocks of exactly ``size`` rows, with a smaller last one, and
+    yields them in order. So the size of a block reveals nothing about where its rows came from."""
     held, count = list[Rows](), 0
     for piece in pieces(blocks, size):
         held.append(piece)

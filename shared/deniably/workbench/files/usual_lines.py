@@ -32,7 +32,8 @@ _MOST = 100_000
 
 
 class UsualLines:
-    """Packs many lines of reports to one survey at once, if all have one of the two usual forms."""
+    """Packs many lines of reports to one survey at once, if all have the form that devices send,
+    or all the form of an export."""
 
     def __init__(self, places: Layout) -> None:
         self._places = places
@@ -49,7 +50,8 @@ class UsualLines:
     def pack(self, lines: Sequence[bytes]) -> Rows | None:
         """Returns the packed reports of ``lines``, in their order.
 
-        Returns None unless all lines have the same usual form, and each is a report to the survey.
+        Returns None unless all lines have the same one of the two forms, and each is a report to
+        the survey.
         """
         for names, form in self._forms:
             matches = [match.groups() for match in map(form.fullmatch, lines) if match]

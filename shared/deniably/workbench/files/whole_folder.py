@@ -13,10 +13,10 @@ from deniably.workbench.files.optional_libraries import NoExport
 
 @contextmanager
 def whole_folder(to: Path) -> Generator[Path]:
-    """Yields a temporary folder beside ``to``, which is renamed to ``to`` when the block ends
-    without error.
+    """Yields a temporary folder beside ``to``, and renames it to ``to`` when the block ends
+    without an error.
 
-    Only the folder's owner may read it. Raises NoExport where ``to`` is there already or the disk
+    Only the folder's owner may read it. Raises NoExport where ``to`` exists already or the disk
     refuses.
     """
     if to.exists():

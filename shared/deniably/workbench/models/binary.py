@@ -35,22 +35,25 @@ def logit(
     strata: Ints | None = None,
     errors: StandardErrors = "expected",
 ) -> ModelFit:
-    """Fits P(yes | x) = 1 / (1 + exp(-x b)) to reports with p = P(1 | yes), q = P(1 | no).
+    """Fits P(yes | x) = 1 / (1 + exp(-x b)) to randomised reports with p = P(1 | yes) and q = P(1
+    | no).
 
-    ``reports`` (n,) are 0 and 1, ``x`` (n, c) has every column, the constant one included; p and q
-    are numbers or (n,). The likelihood is that of a Bernoulli report with mean q + (p - q) P(yes)
-    (Scheers and Dayton 1988, JASA 83:969), maximised by Fisher scoring.
+    ``reports`` are 0 and 1, one for each of n people. ``x`` (n, c) has all c columns of the model,
+    also a constant one; p and q are numbers, or arrays (n,). The likelihood is that of a Bernoulli
+    report with mean q + (p - q) P(yes) (Scheers and Dayton 1988, JASA 83:969), maximised by Fisher
+    scoring.
 
-    ``errors`` choose the covariance: the inverse of the "expected" information, of the "observed"
-    one or of the outer product of gradients ("opg"), or "robust" (White 1982, Econometrica 50:1).
-    With ``weights`` (n,) the likelihood is a pseudo-likelihood; its "robust" errors are those of
-    R's ``svyglm``, and can have ``strata`` (n,). "HC3" is the same after dividing each person's
-    score by 1 - leverage (MacKinnon and White 1985, J. Econometrics 29:305), and takes a t with
-    Kish's effective sample size - c degrees of freedom: with few effective people "robust" errors
-    are too small.
+    ``errors`` choose the covariance of the coefficients. Three kinds are the inverse of an
+    information matrix: of the "expected" one, of the "observed" one, or of the outer product of
+    gradients ("opg"). "robust" errors are those of a sandwich (White 1982, Econometrica 50:1).
+    With ``weights`` (n,) the likelihood is a pseudo-likelihood; "robust" errors are then those of
+    R's ``svyglm``, and may be taken within ``strata`` (n,). "HC3" is the same sandwich after each
+    person's score is divided by 1 - leverage (MacKinnon and White 1985, J. Econometrics 29:305);
+    intervals take a t with Kish's effective sample size - c degrees of freedom, less the number of
+    strata but one. "HC3" is for few effective people, for whom "robust" errors are too small.
 
-    Raises NoEstimate on separation, without convergence, and for HC3 where fewer than 3 degrees of
-    freedom are left.
+    Raises NoEstimate on separation, without convergence, and for "HC3" where fewer than 3 degrees
+    of freedom are left.
     """
     # reach = p - q is how far the answer moves the mean of a report: what is left of the signal.
     r = np.asarray(reports, np.float64)
@@ -119,17 +122,17 @@ def linear_share(
     strata: Ints | None = None,
     errors: ShareErrors | None = None,
 ) -> ModelFit:
-    """Fits P(answer is yes | x) = x b by least squares of (report - q) / (p - q).
+    """Fits P(yes | x) = x b to randomised reports, by least squares of (report - q) / (p - q).
 
-    The shapes are those of ``logit``. The standard errors are "HC1" by default (MacKinnon and
-    White 1985, J. Econometrics 29:305). With ``weights`` or ``strata`` they are "CR2" by default
-    (Bell and McCaffrey 2002, Surv. Methodol. 28:169): each report is a cluster, whose variance
-    follows from its mean and the channel, and intervals take a t with Satterthwaite's degrees of
-    freedom (Pustejovsky and Tipton 2018, J. Bus. Econ. Stat. 36:672). "robust" errors are those of
-    R's ``svyglm``. Fitted shares may be negative.
+    The parameters have the shapes of those of ``logit``. The standard errors are "HC1" by default
+    (MacKinnon and White 1985, J. Econometrics 29:305). With ``weights`` or ``strata`` they are
+    "CR2" by default (Bell and McCaffrey 2002, Surv. Methodol. 28:169): each report is a cluster,
+    whose variance follows from its mean and the channel, and intervals take a t with
+    Satterthwaite's degrees of freedom (Pustejovsky and Tipton 2018, J. Bus. Econ. Stat. 36:672).
+    "robust" errors are those of R's ``svyglm``. Fitted shares may be negative.
 
-    Raises NoEstimate where reports with equal x are all alike, which leaves no spread to estimate
-    an error from, and for CR2 where fewer than 3 degrees of freedom are left.
+    Raises NoEstimate where all reports with equal x are the same, which leaves no spread to
+    estimate an error from, and for "CR2" where fewer than 3 degrees of freedom are left.
     """
     q = np.asarray(q, np.float64)
     reach = np.asarray(p, np.float64) - q

@@ -22,8 +22,9 @@ such answers held in as few as 89 of 100 surveys."""
 
 
 def cautions(task: Task) -> Iterator[str]:
-    """Yields notes of caution where the reports to a randomised outcome say little: where the
-    share of yes is vague, or an answer is rare."""
+    """Yields notes of caution on a model of a randomised outcome: that the reports leave the share
+    of yes very uncertain, or, with more than two answers, that some answers are rare. Yields
+    nothing for a linear model."""
     if task.outcome is None or task.link == "identity":
         return
     shares, errors = _shares(task.outcome, task.weights)

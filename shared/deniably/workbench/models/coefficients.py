@@ -25,10 +25,10 @@ class Coefficient:
     """One coefficient of a regression: its estimate, standard error, two-sided p-value and
     interval.
 
-    ``answer`` is the answer whose logit the coefficient is about, None in a linear model. ``z`` is
-    the statistic of the test that the coefficient is 0: a t with ``degrees`` of freedom, or a
-    normal one if these are None. The interval is from ``low`` to ``high``; ``interval_80`` and
-    ``interval_50`` are narrower ones by the same method.
+    ``answer`` is the answer whose logit the coefficient is in; None in a linear model. ``z`` is
+    the statistic of the test that the coefficient is 0. It has a t distribution with ``degrees``
+    of freedom, or a normal one if ``degrees`` is None. The interval is from ``low`` to ``high``;
+    ``interval_80`` and ``interval_50`` are intervals of 80 % and 50 % by the same method.
     """
 
     term: str
@@ -46,10 +46,11 @@ class Coefficient:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CoefficientTable(Table):
-    """A table of the coefficients of one model, with what the model is.
+    """A table of the coefficients of one model, with a description of the model.
 
-    ``estimator`` says how the model was fitted and ``se`` how the standard errors were made.
-    ``answers`` are those of the outcome; logits are against the first. Empty for a linear model.
+    ``estimator`` names the method of the fit, and ``se`` the method of the standard errors.
+    ``answers`` are the possible answers of a randomised outcome; each logit compares an answer
+    with the first of them. ``answers`` is empty if the outcome is not randomised.
     """
 
     formula: str
@@ -70,8 +71,9 @@ def coefficients(
     """Returns the coefficients of a ``fit`` with their errors, tests and intervals at
     ``confidence``.
 
-    ``terms`` and ``answers`` name each coefficient. Raises BadModel where an error is not above 0
-    or infinite: the numbers are too large to calculate with.
+    ``terms`` and ``answers`` have the name of the column and the answer of each coefficient.
+    Raises BadModel where an error is 0 or infinite: numbers of this size cannot be calculated
+    with.
     """
     errors = np.sqrt(np.maximum(np.diag(fit.covariance), 0))
     estimated = list[Coefficient]()
@@ -104,7 +106,8 @@ def _symmetric(estimate: float, error: float, degrees: float | None) -> _Ends:
 
 
 def coefficient_lines(coefficients: tuple[Coefficient, ...], confidence: float) -> list[list[str]]:
-    """Returns the lines of a table of coefficients as texts, the headings first."""
+    """Returns a table of the coefficients as texts: a line of headings, then one line per
+    coefficient."""
     several = len({coefficient.answer for coefficient in coefficients}) > 1
     level = f"{100 * confidence:g} %"
     statistic = "z" if all(coefficient.degrees is None for coefficient in coefficients) else "t"

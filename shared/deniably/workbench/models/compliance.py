@@ -18,12 +18,14 @@ from deniably.workbench.models.regress import design_of
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Compliance(Table):
-    """The estimated shares of honest yes, of honest no and of people who always say no.
+    """The estimated shares of people who answer yes honestly, who answer no honestly, and who
+    always say no.
 
-    ``yes_at_least`` is the share of yes if nobody who always says no would have to say yes;
-    ``yes_at_most`` if all of them would. ``p_value`` is that of the one-sided test that nobody
-    always says no. ``price`` is how many times as many respondents the share of yes takes as in
-    one group with the better design, if everybody in that group were believed.
+    ``yes_at_least`` is the true share of yes if the answer is no for all people who always say no;
+    ``yes_at_most`` is that share if the answer is yes for all of them. ``p_value`` is that of the
+    one-sided test that nobody always says no. ``price`` compares with a single group that has the
+    better of the two designs and in which everybody is believed: how many times as many
+    respondents the share of honest yes needs here for the same precision.
     """
 
     yes_at_least: float
@@ -39,19 +41,19 @@ def non_compliance(
     designs: tuple[Pair | Design, Pair | Design],
     confidence: float = 0.95,
 ) -> Compliance:
-    """Estimates how many people always say no, from two random groups that got coins of different
-    strength.
+    """Estimates how many people always say no, from two random groups whose coins have different
+    probabilities.
 
-    **Estimator.** ``first`` and ``second`` are (ones, reports) of the groups, ``designs`` their
-    (p, q) = (P(1 | yes), P(1 | no)). With shares a of honest yes and b of honest no,
-    P(1) = p a + q b in each group, as those who always say no never send a 1; two groups, two
-    unknowns (Clark and Desharnais 1998, Psychological Methods 3:160). **Assumption.** The groups
-    are drawn by lot, and the same people would cheat in both. It is for coins in respondents' own
-    hands: a device that answers for them leaves nothing to cheat at but the answer itself, and no
-    design can see that.
+    **Estimator.** ``first`` and ``second`` are (ones, reports) of the two groups, ``designs``
+    their (p, q) = (P(1 | yes), P(1 | no)). Let a be the share of honest yes and b that of honest
+    no. People who always say no never send a 1, so P(1) = p a + q b in each group: two equations
+    with two unknowns (Clark and Desharnais 1998, Psychological Methods 3:160). **Assumption.** The
+    groups are drawn by lot, and the same share would cheat in both. The method is for coins in
+    respondents' own hands. On a device that answers for them, respondents can only cheat about the
+    answer itself, and no design detects that.
 
-    Raises BadModel for impossible counts, and for designs whose q / p are the same, which cannot
-    tell cheats from noes.
+    Raises BadModel for impossible counts, and for two designs with the same q / p, from which
+    cheating cannot be told from honest noes.
 
     >>> found = non_compliance((384, 1000), (672, 1000), designs=((1, "0.2"), (1, "0.6")))
     >>> [round(row["estimate"], 2) for row in found.rows]

@@ -49,8 +49,8 @@ trusted."""
 
 
 class CellColumns(Protocol):
-    """The columns of a model for each person, at each cell: each combination of true answers to
-    the randomised columns."""
+    """The values of a model's columns, for each person and each cell. A cell is a combination of
+    true answers to the randomised columns."""
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -58,18 +58,24 @@ class CellColumns(Protocol):
         ...
 
     def of(self, some: slice) -> Floats:
-        """Returns the columns of some people, shape (some, cells, columns)."""
+        """Returns the columns of the people in the slice ``some``, shape (people in it, cells,
+        columns)."""
         ...
 
     def distinct(self) -> Iterator[Floats]:
-        """Yields all different rows of columns, shape (..., columns), some at a time."""
+        """Yields every distinct row of values in blocks, shape (..., columns); a row may come
+        several times."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class CellTable:
-    """Columns that are computed once for people who are alike: ``table`` (groups, cells, columns),
-    with the ``group`` (n,) of each person."""
+    """The values of a model's columns, computed once for each group of people with the same
+    covariates.
+
+    ``table`` (groups, cells, columns) has the values, and ``group`` (people,) the group of each
+    person.
+    """
 
     table: Floats
     group: Ints
@@ -80,17 +86,18 @@ class CellTable:
         return (len(self.group), *self.table.shape[1:])
 
     def of(self, some: slice) -> Floats:
-        """Returns the columns of some people, shape (some, cells, columns)."""
+        """Returns the columns of the people in the slice ``some``, shape (people in it, cells,
+        columns)."""
         return self.table[self.group[some]]
 
     def distinct(self) -> Iterator[Floats]:
-        """Yields the whole table, as every row that occurs is in it."""
+        """Yields the whole table as a single block, as it contains every row that occurs."""
         yield self.table
 
 
 class Unbounded(NoEstimate):
-    """The reports do not bound some coefficients: the intervals of those numbered ``columns`` have
-    no end."""
+    """Some coefficients have intervals without an end: the reports fit any value, however large.
+    ``columns`` has the numbers of these coefficients."""
 
     def __init__(self, columns: Sequence[int]) -> None:
         self.columns = columns
@@ -190,12 +197,15 @@ def linear(
     weights: Floats | None = None,
     strata: Ints | None = None,
 ) -> ModelFit:
-    """Fits a linear model of a number (n,) on randomised ``columns``, as least squares on the true
-    answers would.
+    """Fits a linear model whose ``outcome`` is a number that is not randomised, on randomised
+    ``columns``. The coefficients estimate those of least squares on the true answers.
 
-    A = sum_i w_i sum_a u_i(a) z_i(a) z_i(a)' and b = A^-1 sum_i w_i sum_a u_i(a) z_i(a) y_i. Each
-    interval is the inversion of the score test of its coefficient, by a t with n - c degrees of
-    freedom, or with weights Kish's effective sample size - c.
+    Let person i have the outcome y_i and weight w_i. For each combination a of true answers,
+    u_i(a) is the unbiased score of the person's reports and z_i(a) has the c columns of the model.
+    With A = sum_i w_i sum_a u_i(a) z_i(a) z_i(a)' the coefficients are b = A^-1 sum_i w_i sum_a
+    u_i(a) z_i(a) y_i. Each interval is the inversion of the score test of its coefficient, by a t
+    with n - c degrees of freedom. With weights, Kish's effective sample size stands for n; with
+    strata, their number but one is subtracted, too.
 
     Raises BadModel where the outcome is the same in every row or there is no constant column,
     NoEstimate where A is singular or too few people are left, and Unbounded where an interval has
@@ -305,14 +315,15 @@ def logistic(
     strata: Ints | None = None,
     left_out: bool = False,
 ) -> ModelFit:
-    """Fits a logistic model of an ``outcome`` on randomised ``columns``; a multinomial one for k
-    answers.
+    """Fits a logistic model of a randomised ``outcome`` on randomised ``columns``; a multinomial
+    one if the outcome has more than two answers.
 
-    The estimate is the root of sum_i w_i sum_a u_i(a) z_i(a) (y_i - P(answer | z_i(a))), where y_i
-    are the unbiased scores of the report of the outcome. Newton's steps start at 0. The
-    coefficients are those of answer 1, then of answer 2, and so on. Errors are those of the
-    sandwich; ``left_out`` takes each person's score at the estimate without that person, as HC3
-    does. Intervals take a t with Kish's effective sample size - c degrees of freedom.
+    The estimate is the root of sum_i w_i sum_a u_i(a) z_i(a) (y_i - P(answer | z_i(a))), found by
+    Newton's steps from 0. The notation is that of ``linear``, but y_i are the unbiased scores of
+    person i's report of the outcome. The coefficients are those of answer 1, then of answer 2, and
+    so on. Errors are those of the sandwich; with ``left_out`` each person's score is taken at the
+    estimate without that person, as in HC3. Intervals take a t with Kish's effective sample size -
+    c degrees of freedom, less the number of strata but one.
 
     Raises NoEstimate where fewer than 3 degrees are left, the steps do not converge, a
     standardised logit is beyond 15, or the information is not positive definite at the root.

@@ -24,8 +24,8 @@ def effective(weights: Floats) -> float:
 
 
 def degrees_left(weights: Floats, columns: int, strata: Ints | None = None) -> float:
-    """Returns the degrees of freedom: Kish's effective sample size less the ``columns`` of a
-    model, and less the number of ``strata`` but one.
+    """Returns the degrees of freedom of a fit: Kish's effective sample size, less the ``columns``
+    of the model, less the number of different ``strata`` but one.
 
     Raises NoEstimate where fewer than 3 are left.
     """

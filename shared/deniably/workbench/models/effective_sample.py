@@ -47,11 +47,13 @@ AskedMask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class WeightedReports:
-    """The reports to a ``question`` with weights: ``weighing`` has one for each row of the set.
+    """The reports to a ``question`` with weights. ``weighing`` has a weight for each row of the
+    set.
 
-    ``part`` names one of several numbers. A ``contrast`` in the methods says which figure is
-    meant: choices with their factors, such as {"yes": 1}, or None for the mean. The effective
-    people of a figure are as many unweighted people as estimate it with the same variance.
+    For a question about several numbers, ``part`` names the number that is meant. The methods take
+    a ``contrast`` that names a figure: choices with their factors, such as {"yes": 1}, or None for
+    the mean. They return tallies of unweighted people: so many that their estimate of the figure
+    has the same variance as the weighted estimate.
     """
 
     reports: ReportRows
@@ -65,14 +67,18 @@ class WeightedReports:
         return int(self._answered[0].sum())
 
     def tally(self, contrast: Contrast) -> Tally:
-        """Returns the tally of as many unweighted people as estimate the figure of ``contrast``
-        with the same variance. Raises NoFigure where the reports give no weighted mean."""
+        """Returns the tally of as many unweighted people as estimate the figure ``contrast`` with
+        the same variance. Raises NoFigure where the reports give no weighted mean."""
         scores, there = self._scores(contrast)
         return self.tally_for([scores], there)
 
     def estimates(self, confidence: float) -> dict[Key, FigureEstimate]:
-        """Estimates every share of a choice and every mean, each from the tally of as many
-        unweighted people as estimate it with the same variance."""
+        """Returns the weighted estimate of each share and each mean of the question, as {(kind,
+        choice or part): estimate}.
+
+        Each is estimated from its own tally of unweighted people, so many that the variance is the
+        same.
+        """
         estimates = dict[Key, FigureEstimate]()
         for group in groups(self.question):
             if isinstance(group, SingleMean):
@@ -107,8 +113,8 @@ class WeightedReports:
         return self.question.names.index(choice)
 
     def every(self) -> Tally:
-        """Returns the tally of as many unweighted people as estimate every figure of the question
-        with at least the same variance."""
+        """Returns one tally of unweighted people for all figures of the question. There are so few
+        people that no figure has a smaller variance than with weights."""
         law = self.question.mechanism.law
         if not isinstance(self.question, OfChoices) or not isinstance(law, Supporting):
             return self.tally(None)
@@ -123,8 +129,9 @@ class WeightedReports:
         return Tally(least.n, counts)
 
     def up_to(self) -> Tally:
-        """Returns the tally of as many unweighted people as estimate the share up to every bucket
-        of a number with at least the same variance.
+        """Returns one tally of unweighted people for the distribution of a number. There are so
+        few people that no share up to the end of a bucket has a smaller variance than with
+        weights.
 
         Where the reports do not determine these shares, the number of people is Kish's effective
         sample size.
@@ -148,18 +155,18 @@ class WeightedReports:
         return self._as_tally(weighing, min(people), totals, start)
 
     def error(self, contrast: Contrast) -> float:
-        """Returns the linearised standard error of the figure of ``contrast`` (Binder 1983): 0
-        where all reports are alike."""
+        """Returns the linearised standard error of the figure ``contrast`` (Binder 1983); 0 where
+        all reports are the same."""
         scores, there = self._scores(contrast)
         tally, values = self.weighing.among(there).scored(scores)
         return sqrt(max(float(tally.variance(values)), 0.0))
 
     def tally_for(self, figures: Sequence[Floats], there: AskedMask | None = None) -> Tally:
-        """Returns the tally of as many unweighted people as estimate each of these ``figures``
-        with at least the same variance.
+        """Returns one tally of unweighted people for several ``figures``. There are so few people
+        that no figure has a smaller variance than with weights.
 
-        ``figures`` are scores (n,) of those people whom ``there`` marks; None marks all who were
-        asked.
+        Each of ``figures`` has the score of each person that the mask ``there`` marks. If that is
+        None, the scores are of everybody who was asked.
         """
         asked, cells = self._answered
         if there is None:
@@ -245,9 +252,11 @@ def shares_of_reports(
     by: str | None = None,
     confidence: float = 0.95,
 ) -> Table:
-    """Estimates the weighted shares and the mean of the true answers to the question ``name``, as
-    ``ReportSet.shares``, whose parameters these are. Raises BadModel for an unknown question or
-    key, and for weights that do not fit."""
+    """Returns the weighted shares of the true answers to the question ``name``, and their mean, as
+    a table. The parameters are those of ``ReportSet.shares``.
+
+    Raises BadModel for an unknown question or key, and for weights that do not fit.
+    """
     check_confidence(confidence)
     all_weights = weighing(reports, np.ones(len(reports)) if weights is None else weights, strata)
     if by is None:

@@ -55,9 +55,9 @@ covered the truth in 83 %."""
 class Task:
     """A formula with its data and options.
 
-    ``table`` has the columns that are not randomised, and ``reports`` those that are. ``outcome``
-    is None where it is a number that is not randomised. ``right`` are the randomised columns of
-    the formula's right side.
+    ``table`` has the columns that are not randomised, and ``reports`` the randomised ones by name.
+    ``outcome`` is the randomised outcome; None if the outcome is a number in ``table``. ``right``
+    has the randomised columns of the formula's right side.
     """
 
     asked: Formula
@@ -79,19 +79,19 @@ class Task:
 
     @property
     def public(self) -> list[str]:
-        """Returns the columns of the right side that are not randomised."""
+        """Returns the names of the columns on the right side that are not randomised."""
         return [name for name in self.asked.variables if name not in self.reports]
 
     @property
     def sample(self) -> dict[str, Any]:
-        """Returns the weights and strata as keyword arguments of estimators."""
+        """Returns the weights and strata as the keyword arguments that estimators take."""
         return {"weights": self.weights, "strata": self.strata}
 
 
 @dataclass(frozen=True, eq=False)
 class Estimated:
-    """A fit, with the columns and the kind of its model, a sentence on the estimator, and the kind
-    of its standard errors."""
+    """A fit, with the ``columns`` and the type of its ``model``. ``estimator`` is a sentence on
+    the method, and ``se`` the name of the standard errors."""
 
     columns: Columns
     model: Model
@@ -101,7 +101,7 @@ class Estimated:
 
 
 def estimated(task: Task) -> Estimated:
-    """Fits the model by the estimator that the task asks for, or by the default one.
+    """Fits the model of a task by the estimator that its formula and options call for.
 
     Raises BadModel for options that do not fit the formula, and NoEstimate where the reports do
     not determine the coefficients.

@@ -31,14 +31,14 @@ _VAGUE = 1_000.0
 
 @dataclass(frozen=True, eq=False)
 class ModelFit:
-    """Estimated ``coefficients`` (c,) with their ``covariance`` (c, c).
+    """The estimated ``coefficients`` of a model, shape (c,), with their ``covariance`` (c, c).
 
     ``log_likelihood`` is None where the estimator has none. ``sigma`` is the residual standard
     deviation of a linear model, else None. ``at_the_edge`` is the number of shares of true answers
-    that were estimated to be 0, and are then taken as known. ``degrees`` (c,) are the degrees of
-    freedom of each coefficient's t, None for a normal statistic. ``inversions`` are the tests
-    whose inversion gives the intervals, one per coefficient; if empty, the intervals are
-    symmetric.
+    that were estimated to be 0, and are then treated as known. ``degrees`` (c,) has the degrees of
+    freedom of each coefficient's t statistic; it is None if the statistics are normal.
+    ``inversions`` has a test for each coefficient, whose inversion gives the interval; if empty,
+    the intervals are symmetric.
     """
 
     coefficients: Floats
@@ -51,8 +51,8 @@ class ModelFit:
 
 
 class Slope(NamedTuple):
-    """A log-likelihood at a point: its ``value``, its gradient (c,) and an information matrix (c,
-    c)."""
+    """A log-likelihood at some point: its ``value``, its ``gradient`` (c,) and an ``information``
+    matrix (c, c), for c coefficients."""
 
     value: float
     gradient: Floats
@@ -61,10 +61,11 @@ class Slope(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """A change of units: columns x (n, p) become z = (x / ``reach`` - ``middle``) / ``size``.
+    """A change of units of p columns: x (n, p) becomes z = (x / ``reach`` - ``middle``) /
+    ``size``.
 
-    Coefficients are turned back by ``back`` (p, p): b = ``back`` @ g where x @ b = z @ g.
-    ``constant`` (p,) are the g for which z @ g is 1 in every row; None where no such g exists.
+    The matrix ``back`` (p, p) converts coefficients: if x @ b = z @ g, then b = ``back`` @ g.
+    ``constant`` (p,) is a g for which z @ g is 1 in every row; None where no such g exists.
     """
 
     reach: Floats
@@ -80,11 +81,13 @@ class Scaling:
 
 
 def scaling(blocks: Callable[[], Iterable[Floats]]) -> Scaling:
-    """Returns the scaling of columns to mean 0 and size 1, so that units do not matter to the fit.
+    """Returns the scaling of p columns to mean 0 and size 1, so that units do not matter to the
+    fit.
 
-    ``blocks()`` yields the rows (..., p) some at a time, and is called several times. Only with a
-    constant column are the others centred. Raises BadModel where a column is 0 or the same in
-    every row, and Collinear, with its number, where a column follows from those before it.
+    ``blocks()`` yields the rows in blocks, shape (..., p), and is called several times. Columns
+    are centred only if a constant column is among them. Raises BadModel where a column is 0 in
+    every row, or varies only by rounding. Raises Collinear, with the number of the column, where a
+    column is a linear combination of those before.
     """
     reach = np.max([np.abs(x).max(axis=0) for x in blocks()], axis=0)  # no square beyond floats
     if not reach.all():
@@ -127,22 +130,22 @@ def scaling(blocks: Callable[[], Iterable[Floats]]) -> Scaling:
 
 @dataclass(frozen=True, eq=False)
 class Standardised:
-    """Columns ``z`` of mean 0 and size 1, and the way back: b = ``back`` @ g where x @ b = z @
-    g."""
+    """Columns ``z`` of mean 0 and size 1. The matrix ``back`` converts coefficients: if x @ b = z
+    @ g for the original columns x, then b = ``back`` @ g."""
 
     z: Floats
     back: Floats
 
 
 def standardised(x: Floats) -> Standardised:
-    """Scales the columns of ``x``, of shape (n, p), as ``scaling`` does, and raises what that
-    raises."""
+    """Scales the columns of ``x``, of shape (n, p), with ``scaling``, and raises the same
+    errors."""
     scaled = scaling(lambda: [x])
     return Standardised(scaled(x), scaled.back)
 
 
 class Collinear(BadModel):
-    """The column of number ``column`` (from 0) is a linear combination of those before it."""
+    """Column number ``column`` (from 0) is a linear combination of the columns before it."""
 
     def __init__(self, column: int) -> None:
         self.column = column
@@ -150,14 +153,14 @@ class Collinear(BadModel):
 
 
 def climb(slope_at: Callable[[Floats], Slope], start: Floats, rounding: float = 1e-13) -> Floats:
-    """Maximises a log-likelihood from ``start`` by Fisher scoring; returns the maximum, shape
-    (p,).
+    """Maximises a log-likelihood of p coefficients by Fisher scoring from ``start``; returns the
+    place of the maximum, shape (p,).
 
-    ``slope_at`` gives the value, gradient and information at a point. Stops when every |step| <
-    1e-10. A step that lowers the value is halved, unless it lowers it by less than rounding: by
-    ``rounding`` relative to the value. Source: Nelder and Wedderburn 1972 (J. R. Stat. Soc. A
-    135:370). Raises NoEstimate on separation (a standardised coefficient above 15), and after 200
-    steps without an end.
+    ``slope_at`` gives the value, gradient and information at a point. Stops when every component
+    of a step is below 1e-10. A step that lowers the value is halved, unless the loss is within
+    rounding: at most ``rounding`` relative to the value. Source: Nelder and Wedderburn 1972 (J. R.
+    Stat. Soc. A 135:370). Raises NoEstimate on separation, as ``check_separation`` does, and if
+    200 steps are not enough.
     """
     point, here = start, slope_at(start)
     for _ in range(_MOST_STEPS):
@@ -190,24 +193,25 @@ SEPARATED = (
 
 
 def check_separation(point: Floats) -> None:
-    """Raises NoEstimate where a standardised coefficient is above 15, or not finite: some columns
-    then separate the answers completely (Albert and Anderson 1984, Biometrika 71:1)."""
+    """Raises NoEstimate where a standardised coefficient is not finite, or beyond 15 in absolute
+    value: then some columns separate the answers completely (Albert and Anderson 1984, Biometrika
+    71:1)."""
     if not np.isfinite(point).all() or np.abs(point).max(initial=0.0) > _SEPARATED:
         raise NoEstimate(SEPARATED)
 
 
 def are_determined(covariance: Floats) -> Floats:
     """Returns the ``covariance`` of standardised coefficients unchanged. Raises NoEstimate where a
-    standard error is above 1,000: the likelihood is flat there, and the estimate merely where the
-    iterations stopped."""
+    standard error is above 1,000: the likelihood is flat there, and the estimate depends only on
+    where the iterations stopped."""
     if not (np.diag(covariance) < _VAGUE**2).all():
         raise NoEstimate(SEPARATED)
     return covariance
 
 
 def solved(information: Floats, gradient: Floats) -> Floats:
-    """Returns Newton's step, information^-1 gradient, shape (p,). Raises NoEstimate for a singular
-    information."""
+    """Returns Newton's step, information^-1 gradient, shape (p,) as the gradient. Raises
+    NoEstimate for a singular information matrix."""
     try:
         return cast(Floats, np.linalg.solve(information, gradient))
     except np.linalg.LinAlgError:
@@ -215,8 +219,8 @@ def solved(information: Floats, gradient: Floats) -> Floats:
 
 
 def bends_down(information: Floats) -> bool:
-    """Returns whether an information matrix is positive definite, so that the likelihood is
-    concave there."""
+    """Returns whether an information matrix is positive definite: whether the log-likelihood is
+    concave at that point."""
     try:
         np.linalg.cholesky(information)
     except np.linalg.LinAlgError:
@@ -225,8 +229,8 @@ def bends_down(information: Floats) -> bool:
 
 
 def inverse(information: Floats) -> Floats:
-    """Returns the inverse (p, p) of an information matrix. Raises NoEstimate where the matrix is
-    not positive definite."""
+    """Returns the inverse of an information matrix. Raises NoEstimate where the matrix is not
+    positive definite."""
     if not bends_down(information):
         raise NoEstimate(
             "the reports do not determine the coefficients: the information of the likelihood has"
@@ -236,12 +240,13 @@ def inverse(information: Floats) -> Floats:
 
 
 def sandwich(bread: Floats, scores: Floats, strata: Ints | None) -> Floats:
-    """Returns the sandwich covariance bread @ meat @ bread, with ``scores`` (n, c) centred within
-    each stratum.
+    """Returns the sandwich covariance bread @ meat @ bread of c coefficients, from the ``scores``
+    (n, c) of n people.
 
-    The meat is sum_h n_h / (n_h - 1) sum_i (s_hi - mean_h)(s_hi - mean_h)', as in R's ``svyglm``
-    (Binder 1983, Int. Stat. Rev. 51:279). ``strata`` (n,) is None for one stratum. Raises BadModel
-    for a stratum of one row.
+    The meat is sum_h n_h / (n_h - 1) sum_i (s_hi - mean_h)(s_hi - mean_h)', where s_hi is the
+    score of person i of the n_h people in stratum h, as in R's ``svyglm`` (Binder 1983, Int. Stat.
+    Rev. 51:279). ``strata`` (n,) has each person's stratum, None for one stratum. Raises BadModel
+    for a stratum of one person.
     """
     where = np.zeros(len(scores), np.int64) if strata is None else strata
     sizes, stretch = stretched(where)
@@ -252,8 +257,8 @@ def sandwich(bread: Floats, scores: Floats, strata: Ints | None) -> Floats:
 
 
 def stretched(strata: Ints) -> tuple[Ints, Floats]:
-    """Returns the number n of rows of each stratum, and n / (n - 1). Raises BadModel for a stratum
-    of one row."""
+    """Returns two arrays with an item for each stratum: its number n of rows, and n / (n - 1).
+    ``strata`` has the stratum of each row. Raises BadModel for a stratum of one row."""
     sizes = np.bincount(strata)
     if (sizes == 1).any():
         raise BadModel("a stratum has only one row: merge it with another")

@@ -27,8 +27,8 @@ _LEVEL = re.compile(r"\[[^\[\]]*\](?=:|$)")
 class Compared(Table):
     """A test of a model against a smaller one, or of some coefficients.
 
-    ``statistic`` is chi-squared with ``degrees`` of freedom if the smaller model is true, and
-    ``p_value`` is the probability of a statistic at least as large.
+    ``statistic`` is chi-squared with ``degrees`` of freedom if the smaller model is true, or if
+    the coefficients are 0. ``p_value`` is then the probability of a statistic at least as large.
     """
 
     test: str
@@ -38,7 +38,8 @@ class Compared(Table):
 
 
 class ColumnsOf(Protocol):
-    """A function that makes the columns of a model from a table of true answers and covariates."""
+    """A function that returns the columns of a model for a table of true answers and
+    covariates."""
 
     def __call__(self, frame: object) -> Floats:
         """Returns the columns (n, c) for the rows of ``frame``. Raises BadModel for a missing
@@ -48,20 +49,20 @@ class ColumnsOf(Protocol):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Regression(CoefficientTable):
-    """A fitted regression on randomised answers. Printed, or in a notebook, it is its table of
-    coefficients.
+    """A fitted regression on randomised answers. Printed, or in a notebook, it shows the table of
+    its coefficients.
 
-    **Estimator.** ``estimator`` says which and what it assumes, with its source: maximum
+    **Estimator.** The text ``estimator`` names the method, its assumptions and its source: maximum
     likelihood through the channel of the reports, or the corrected score. **Assumption.** People
     answered as they were asked and devices kept to the design; then the coefficients describe the
     true answers, as if nobody had been randomised, with larger errors. Lies that are correlated
     with a covariate bias its coefficient.
 
-    ``coefficients`` has one for each column, and with more than two answers one for each column
-    and answer; ``covariance`` has the same order. ``se`` says how the standard errors were made.
-    ``sigma`` is the residual standard deviation of a linear model, else None, and
-    ``log_likelihood`` is None where the estimator has none. ``rows`` are the coefficients as
-    dicts, and ``to_frame()`` makes a data frame of them.
+    ``coefficients`` has one item for each column; if the outcome has more than two answers, one
+    for each answer but the first and each column. ``covariance`` has the same order. ``se`` names
+    the method of the standard errors. ``sigma`` is the residual standard deviation of a linear
+    model, else None, and ``log_likelihood`` is None where the estimator has none. ``rows`` are the
+    coefficients as dicts, and ``to_frame()`` makes a data frame of them.
     """
 
     covariance: tuple[tuple[float, ...], ...]
@@ -98,7 +99,7 @@ class Regression(CoefficientTable):
 
     @property
     def estimates(self) -> Floats:
-        """Returns the estimated coefficients as an array (c,)."""
+        """Returns the estimated coefficients as an array, in the order of ``coefficients``."""
         return np.array([coefficient.estimate for coefficient in self.coefficients])
 
     @overload
@@ -110,9 +111,10 @@ class Regression(CoefficientTable):
     def figure(self, kind: Literal["svg", "png"] = "svg", *, width: int = WIDTHS[0]) -> Svg | Png:
         """Draws the model for a paper: the coefficients with their intervals, and their table.
 
-        The figure is the text of an SVG file, or a PNG file of 600 dots an inch; ``width`` is 85
-        or 180 mm, one column of a journal or two. Raises NoFigure for another kind, ValueError for
-        other widths, and for a PNG ImportError without resvg and OSError without a font.
+        ``kind`` "svg" returns the text of an SVG file, and "png" a PNG file with 600 dots an inch.
+        ``width`` is 85 or 180 mm: one column of a journal, or two. Raises NoFigure for another
+        kind, ValueError for other widths, and for a PNG ImportError without resvg and OSError
+        without a font.
         """
         if kind not in ("svg", "png"):
             raise NoFigure(f"there is no kind of figure {kind!r}; there are svg and png")
@@ -120,11 +122,13 @@ class Regression(CoefficientTable):
         return drawing if kind == "svg" else png(drawing)
 
     def predict(self, frame: object) -> Table:
-        """Predicts shares, or means of a linear model, with intervals, for each row of ``frame``.
+        """Predicts shares of answers for each row of ``frame``, or means for a linear model, with
+        intervals.
 
-        ``frame`` has the covariates; for randomised ones the true answers to predict for.
-        Intervals of shares are made on the scale of the logit by the delta method, so they stay
-        within 0 and 1. Raises BadModel for a missing column or an unknown value.
+        ``frame`` has a column for each covariate; for a randomised covariate the column has the
+        true answers to predict for. Intervals of shares are computed on the scale of the logit by
+        the delta method, so they stay within 0 and 1; those of linear models are symmetric. Raises
+        BadModel for a missing column or an unknown value.
         """
         x = self.columns_of(frame)
         z = quantile(self.confidence, self._degrees)
@@ -162,8 +166,9 @@ class Regression(CoefficientTable):
         """Returns the likelihood-ratio test of this model against a ``smaller`` one nested in it
         (Wilks 1938).
 
-        Both must be fitted to the same reports, without weights. Raises BadModel where the other
-        model is not nested in this one, or the likelihoods are of different reports.
+        Both models must be fitted by maximum likelihood to the same reports, without weights.
+        Raises BadModel where a model has no likelihood or has weights, where the smaller model is
+        not nested in this one, or where the two likelihoods are of different reports.
         """
         big, small = self.log_likelihood, smaller.log_likelihood
         if big is None or small is None or self.weighted or smaller.weighted:
@@ -193,9 +198,9 @@ class Regression(CoefficientTable):
         """Tests that all coefficients of these ``terms`` are 0 (Wald 1943).
 
         Terms are named as in the table, or as in the formula: ``"C(site)"`` stands for all
-        coefficients of the sites. Without terms, all coefficients but the constant are tested.
-        Where coefficients have a t, the p-value is that of F, with the fewest degrees of freedom
-        of any coefficient in the denominator. Raises BadModel for an unknown term.
+        coefficients of the sites. Without terms, all coefficients but the constant are tested. If
+        coefficients have a t, the p-value is that of an F whose denominator has the fewest degrees
+        of freedom of any coefficient. Raises BadModel for an unknown term.
         """
         known = list(dict.fromkeys(coefficient.term for coefficient in self.coefficients))
         chosen = list[str]()

@@ -17,8 +17,8 @@ _BLOCK = 10_000
 def counts_of(
     follow_up: FollowUp, reports: ReportRows, weighing: Weighing, *, alone: bool = False
 ) -> FollowUpCounts:
-    """Returns how often reports to a follow-up question (``show_if``) came with those to the
-    earlier question that decides who is asked, weighted; with ``alone``, the counts of the
+    """Returns the weighted joint counts of a follow-up question (``show_if``) with the earlier
+    question that decides who is asked. With ``alone``, returns the weighted counts of the
     follow-up only."""
     alone = alone or not follow_up.tells_who_is_asked
     names = [follow_up.question.name]
@@ -29,8 +29,9 @@ def counts_of(
 
 
 def values_of(reports: ReportRows, names: Sequence[str]) -> Iterator[list[list[list[int] | None]]]:
-    """Yields blocks of reports to these questions: for each report a list of integers per
-    question, None where it was not asked."""
+    """Yields the reports to the questions ``names`` in blocks. A block has a list for each person,
+    with one item per question: the integers of the report, or None if that person was not
+    asked."""
     answered = [reports.answered(name) for name in names]
     for start in range(0, len(reports), _BLOCK):
         some = slice(start, start + _BLOCK)

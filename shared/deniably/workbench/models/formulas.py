@@ -35,11 +35,11 @@ _AT_ONCE = 1 << 20
 
 @dataclass(frozen=True)
 class Formula:
-    """A parsed formula: its ``outcome``, the ``variables`` of its right side, and that side as
-    formulaic has it.
+    """A parsed formula: the name of its ``outcome``, the ``variables`` of its right side, and the
+    parsed ``right`` side itself, an object of formulaic.
 
-    ``stand_ins`` maps the Python names that ``right`` uses to names between backticks, such as
-    a-b, that are not valid in Python.
+    In the formula, a name that Python does not allow, such as a-b, is between backticks. ``right``
+    has a stand-in for such a name, and ``stand_ins`` maps each stand-in to the name.
     """
 
     text: str
@@ -49,8 +49,7 @@ class Formula:
     stand_ins: Mapping[str, str]
 
     def named(self, text: str) -> str:
-        """Returns a text in which stand-ins are replaced by the names they stand for, without
-        backticks."""
+        """Returns ``text`` with each stand-in replaced by its name, and without backticks."""
         for stand_in, name in self.stand_ins.items():
             text = text.replace(stand_in, name)
         return text.replace("`", "")
@@ -71,8 +70,8 @@ def _with_stand_ins(formula: str) -> tuple[str, dict[str, str]]:
 
 
 def parsed(formula: str) -> Formula:
-    """Reads a formula. Raises BadModel where the text is no formula or has no single column as its
-    outcome, and ImportError without formulaic."""
+    """Parses a formula. Raises BadModel where the text is no formula or its outcome is not a
+    single column, and ImportError without formulaic."""
     try:
         import formulaic
         from formulaic.errors import FormulaicError
@@ -126,10 +125,11 @@ def _variables(side: Any) -> set[str]:
 
 
 class Columns:
-    """Makes the columns of a formula's right side, for new rows in the same way as for those of
-    the fit.
+    """Computes the columns of a formula's right side: first for the rows of the fit, and then in
+    the same way for new rows.
 
-    ``reports`` are the randomised columns; the formula's function score() turns one into numbers.
+    ``reports`` has the randomised columns by name. In the formula, the function score() turns a
+    randomised column into numbers.
     """
 
     def __init__(self, formula: Formula, reports: Mapping[str, Randomised]) -> None:
@@ -144,8 +144,8 @@ class Columns:
         return [self._asked.named(name) for name in self._spec.column_names]
 
     def first(self, table: pd.DataFrame) -> Floats:
-        """Returns the columns (n, c) of the rows that the model is fitted to, and remembers how
-        they were made. Raises BadModel where they cannot be made."""
+        """Returns the columns of the n rows that the model is fitted to, shape (n, columns), and
+        remembers how they were computed. Raises BadModel where the formula cannot be computed."""
         made = self._made(self._asked.right, table)
         self._spec = made.model_spec
         self._seen = {
@@ -162,8 +162,8 @@ class Columns:
         return np.asarray(made, np.float64)
 
     def again(self, rows: pd.DataFrame) -> Floats:
-        """Returns the columns (n, c) of other rows, made as ``first`` made its own. Raises
-        BadModel for a value that the rows of the fit did not have."""
+        """Returns the columns of other rows, computed as ``first`` computed those of the fit.
+        Raises BadModel for a value that does not occur in the rows of the fit."""
         return np.asarray(self._made(self._spec, rows), np.float64)
 
     def __call__(self, frame: object) -> Floats:
@@ -176,8 +176,8 @@ class Columns:
 
     @staticmethod
     def answers(column: Randomised, places: Ints) -> Any:
-        """Returns a table's column of true answers with these numbers: 0.0 and 1.0 for a pair (p,
-        q), else categories."""
+        """Returns true answers as a column for a table, given their numbers ``places``: 0.0 and
+        1.0 for a column of 0 and 1, otherwise categories."""
         import pandas as pd
 
         if column.is_pair and column.choices == (0, 1):
@@ -234,12 +234,11 @@ class Columns:
 
 
 class CellRows:
-    """The columns of a formula for each person, at each cell: each combination of true answers to
-    its randomised columns.
+    """The values of a formula's columns, for each person and each cell. A cell is a combination of
+    true answers to the formula's randomised columns.
 
-    ``public`` (people, ...) are the columns that are not randomised. They are evaluated once for
-    each different row of ``public``; the results are kept if they fit into memory, and made again
-    if not.
+    ``public`` has the columns that are not randomised, with a row for each person. The formula is
+    evaluated once for each distinct row of ``public``.
     """
 
     def __init__(
@@ -264,20 +263,22 @@ class CellRows:
         return len(self.group), self._cells, self._width
 
     def table(self) -> CellTable:
-        """Returns the columns of all different rows at once."""
+        """Returns the values as a table that is held in memory."""
         return CellTable(self._made(self.rows), self.group)
 
     def kept(self) -> CellTable | CellRows:
-        """Returns the columns as a table if that is small; otherwise these rows themselves, which
-        make their columns again whenever they are needed."""
+        """Returns the values as a table if that is small enough for memory. Otherwise returns this
+        object, which computes the values whenever they are needed."""
         return self.table() if len(self.rows) * self._cells * self._width <= _KEPT else self
 
     def of(self, some: slice) -> Floats:
-        """Returns the columns of some people, shape (some, cells, columns)."""
+        """Returns the columns of the people in the slice ``some``, shape (people in it, cells,
+        columns)."""
         return self._made(self.rows.iloc[self.group[some]])
 
     def distinct(self) -> Iterator[Floats]:
-        """Yields the columns of all different rows, shape (some, cells, columns)."""
+        """Yields the columns of all distinct rows of ``public`` in blocks, shape (rows, cells,
+        columns)."""
         step = max(1, _AT_ONCE // (self._cells * self._width))
         for start in range(0, len(self.rows), step):
             yield self._made(self.rows.iloc[start : start + step])
@@ -290,8 +291,8 @@ class CellRows:
 
 
 def different_rows(table: pd.DataFrame) -> tuple[pd.DataFrame, Ints]:
-    """Returns the distinct rows of a table, and for each row (n,) the number of its distinct
-    row."""
+    """Returns the distinct rows of a table, and an array that has for each row of the table the
+    number of its distinct row."""
     if not table.shape[1]:
         return table.iloc[:1], np.zeros(len(table), np.int64)
     groups: Any = table.groupby(list(table), sort=False, observed=True).ngroup()
@@ -320,5 +321,6 @@ def _answer_text(answer: Any) -> str:
 
 
 def one_line(error: object) -> str:
-    """Returns the text of an error on one line of at most 300 characters, without colour codes."""
+    """Returns the message of an error as one line of at most 300 characters, without colour
+    codes."""
     return " ".join(re.sub("[\\x1b⧛]\\[[0-9;]*m|⧚", "", str(error)).split())[:300]

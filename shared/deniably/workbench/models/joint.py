@@ -55,11 +55,13 @@ _Inside = npt.NDArray[np.bool_]
 
 
 class JointRows(NamedTuple):
-    """Distinct rows of reports: how many people sent each, their group, and what the reports say.
+    """The distinct combinations of reports and group: r rows, each with the number of people
+    behind it.
 
-    ``counts`` (r,) are numbers of people, or sums of their weights. ``group`` (r,) numbers the
-    groups, ``chances`` (r, cells) = P(reports of the randomised columns | cell). ``outcome`` (r,)
-    is the code of the outcome's report, or the outcome itself if it is not randomised.
+    ``counts`` (r,) are numbers of people, or sums of their weights. ``group`` (r,) is the number
+    of the group: people with equal covariates. ``chances`` (r, cells) has P(reports to the
+    randomised columns | cell), where a cell is a combination of true answers to them. ``outcome``
+    (r,) is the outcome itself, or the code of its report if the outcome is randomised.
     """
 
     counts: Floats
@@ -69,11 +71,13 @@ class JointRows(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """How the people behind distinct rows were sampled, for errors that do not rely on the model.
+    """The weights and strata of the people behind r distinct rows, for errors that do not rely on
+    the model.
 
-    ``stratum`` (r,) is that of each distinct row. ``kind`` and ``weights`` (people,) are the
-    number of the distinct row and the weight of each person whose weight is above 0. ``sizes``
-    (strata,) are numbers n of people, and ``stretch`` (strata,) is n / (n - 1).
+    ``stratum`` (r,) is the stratum of each distinct row. ``kind`` (people,) is the number of each
+    person's distinct row, and ``weights`` (people,) the person's weight; only people with a weight
+    above 0 are listed. ``sizes`` (strata,) is the number n of people in each stratum, and
+    ``stretch`` (strata,) is n / (n - 1).
     """
 
     stratum: Ints
@@ -83,9 +87,12 @@ class Sample(NamedTuple):
     stretch: Floats
 
     def summed(self, leverage: Floats) -> tuple[Floats, Floats]:
-        """Returns for each distinct row the sum of weights and the sum of their squares, (r,),
-        after dividing each weight by 1 - weight x ``leverage`` (r,). Raises NoEstimate where a
-        leverage is 1."""
+        """Returns two arrays (r,) with an item for each distinct row: the sum of its people's
+        weights, and the sum of the squares of these weights.
+
+        Before, each weight is divided by 1 - weight x ``leverage`` of the row (r,). Raises
+        NoEstimate where weight x leverage is 1.
+        """
         left = 1 - self.weights * leverage[self.kind]
         # A leverage of 1: the model fits this person exactly, whatever their report.
         if (left < 1e-9).any():
@@ -96,15 +103,16 @@ class Sample(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """The densities of rows at some coefficients: log f(outcome | cell) (r, cells), and its
-    gradient (r, cells, coefficients)."""
+    """The logarithm of the outcome's density for r rows in every cell, ``log_density`` (r, cells),
+    and its gradient, ``scores`` (r, cells, coefficients)."""
 
     log_density: Floats
     scores: Floats
 
 
 class OutcomeModel(Protocol):
-    """A model f(outcome | x, g) of the outcome, given the true answers x and the group g."""
+    """A model of the outcome: its density f(outcome | x, g), given the true answers x to the
+    randomised columns and the group g."""
 
     @property
     def coefficients(self) -> int:
@@ -113,21 +121,21 @@ class OutcomeModel(Protocol):
 
     @property
     def slopes(self) -> int:
-        """Returns how many of the coefficients, from the first on, can diverge because columns
-        separate the answers."""
+        """Returns the number of coefficients, counted from the first, that can diverge under
+        separation: where columns separate the answers completely."""
         ...
 
     def seen(self, b: Floats, people: JointRows) -> Seen:
-        """Returns log f and its gradient for the rows ``people`` at the coefficients ``b``."""
+        """Returns log f and its gradient for the rows ``people``, with the coefficients ``b``."""
         ...
 
     def information(self, b: Floats, people: JointRows, weight: Floats) -> Floats:
-        """Returns the sum of weight (r, cells) times -d^2 log f, shape (coefficients,
-        coefficients)."""
+        """Returns the sum, over rows and cells, of ``weight`` (rows, cells) times minus the second
+        derivative of log f, shape (coefficients, coefficients)."""
         ...
 
     def complete(self, b: Floats, people: JointRows, weight: Floats) -> Floats:
-        """Returns the expectation of ``information`` if the outcome itself were known, which is
+        """Returns the ``information`` to be expected if the true outcome were known, which is
         always positive definite."""
         ...
 
@@ -138,8 +146,8 @@ def cells(columns: Sequence[Randomised]) -> int:
 
 
 def cell_answers(columns: Sequence[Randomised]) -> list[Ints]:
-    """Returns for each column the number of its true answer in every cell; the last column runs
-    fastest."""
+    """Returns an array for each column: the number of its true answer in every cell. The answer of
+    the last column changes fastest from cell to cell."""
     sizes = [column.k for column in columns]
     return [index.ravel() for index in np.indices(sizes)]
 
@@ -151,10 +159,11 @@ def people(
     weights: Floats | None = None,
     strata: Ints | None = None,
 ) -> tuple[JointRows, Sample]:
-    """Groups people into distinct rows, with equal reports, group, outcome and stratum.
+    """Groups people with equal reports, group, outcome and stratum into distinct rows; returns
+    these rows, and the weights and strata of the people.
 
-    People of weight 0 count only in the size of their stratum. Raises BadModel for a stratum of
-    one person.
+    People of weight 0 count only towards the size of their stratum. Raises BadModel for a stratum
+    of one person.
     """
     w = np.ones(len(outcome)) if weights is None else weights
     where = np.zeros(len(outcome), np.int64) if strata is None else strata
@@ -177,10 +186,11 @@ def people(
 
 @dataclass(frozen=True, eq=False)
 class Logistic:
-    """The model P(answer a | cell) = exp(z b_a) / sum, b_0 = 0, of an outcome whose reports have
-    the probabilities ``chances`` (reports, k).
+    """A logistic model of a randomised outcome with k answers: P(answer a | cell) = exp(z b_a) /
+    sum_j exp(z b_j), where b_0 = 0.
 
-    ``z`` is (groups, cells, c).
+    ``chances`` (reports, k) has P(report | answer). ``z`` (groups, cells, c) has the c columns of
+    the model for each group of people and each cell.
     """
 
     z: Floats
@@ -212,7 +222,7 @@ class Logistic:
         return share, both / chance[:, :, None], chance
 
     def seen(self, b: Floats, people: JointRows) -> Seen:
-        """Returns the log-likelihood of the outcome's reports (r, cells) and its gradient."""
+        """Returns the log-likelihood of the outcome's reports in every cell, and its gradient."""
         share, posterior, chance = self._posterior(b, people)
         # The gradient by a logit is P(answer | report) - P(answer).
         apart = (posterior - share)[:, :, 1:]
@@ -220,14 +230,14 @@ class Logistic:
         return Seen(np.log(chance), scores.reshape(*chance.shape, -1))
 
     def information(self, b: Floats, people: JointRows, weight: Floats) -> Floats:
-        """Returns the sum of weight times (Cov(answer) - Cov(answer | report)), shape
-        (coefficients, coefficients)."""
+        """Returns the sum, over rows and cells, of ``weight`` times (Cov(answer) - Cov(answer |
+        report)), shape (coefficients, coefficients)."""
         share, posterior, _ = self._posterior(b, people)
         return self._bent(people, weight, share) - self._bent(people, weight, posterior)
 
     def complete(self, b: Floats, people: JointRows, weight: Floats) -> Floats:
-        """Returns the information that true answers would give: the sum of weight times
-        Cov(answer)."""
+        """Returns the information if the true answers were known: the sum, over rows and cells, of
+        ``weight`` times Cov(answer)."""
         return self._bent(people, weight, self._shares(b)[people.group])
 
     def _bent(self, people: JointRows, weight: Floats, share: Floats) -> Floats:
@@ -248,10 +258,10 @@ class Logistic:
 
 @dataclass(frozen=True, eq=False)
 class Linear:
-    """The model outcome = z b + a normal error; the last coefficient is the logarithm of the
-    errors' standard deviation sigma.
+    """A linear model: outcome = z b + a normal error. The last coefficient is log sigma, the
+    logarithm of the errors' standard deviation.
 
-    ``z`` is (groups, cells, c).
+    ``z`` (groups, cells, c) has the c columns of the model for each group of people and each cell.
     """
 
     z: Floats
@@ -277,7 +287,7 @@ class Linear:
         return errors
 
     def seen(self, b: Floats, people: JointRows) -> Seen:
-        """Returns the normal log-likelihood of the number (r, cells) and its gradient."""
+        """Returns the normal log-likelihood of the outcome in every cell, and its gradient."""
         e = self._errors(b, people)
         scores = np.concatenate(
             [e[:, :, None] * self.z[people.group] / np.exp(b[-1]), (e**2 - 1)[:, :, None]], axis=2
@@ -285,7 +295,8 @@ class Linear:
         return Seen(-(e**2) / 2 - b[-1] - log(2 * pi) / 2, scores)
 
     def information(self, b: Floats, people: JointRows, weight: Floats) -> Floats:
-        """Returns the sum of weight times -d^2 log f, where log sigma is the last coefficient."""
+        """Returns the sum, over rows and cells, of ``weight`` times minus the second derivative of
+        log f; the last row and column are those of log sigma."""
         e, z = self._errors(b, people), self.z[people.group]
         information = self.complete(b, people, weight)
         information[:-1, -1] = np.tensordot(2 * weight * e, z, axes=([0, 1], [0, 1])) / np.exp(
@@ -298,7 +309,7 @@ class Linear:
         return information
 
     def complete(self, b: Floats, people: JointRows, weight: Floats) -> Floats:
-        """Returns the expectation of ``information`` for normal errors."""
+        """Returns the expectation of ``information`` over normal errors."""
         z = self.z[people.group]
         information = np.zeros((self.coefficients, self.coefficients))
         weighed = weight[:, :, None] * z
@@ -333,13 +344,13 @@ def fit(
     *,
     left_out: bool = False,
 ) -> ModelFit:
-    """Maximises the likelihood of ``outcome`` over its coefficients, from ``start``, and over the
-    shares of all cells.
+    """Maximises the likelihood of ``people`` over the coefficients of the ``outcome`` model, from
+    ``start``, and over the shares of the true answers in each group.
 
-    Returns the coefficients (c,) with errors from the observed information. With a ``sample``,
-    errors are those of the sandwich, where ``left_out`` takes each person's score at the estimate
-    without that person (HC3). Shares that are estimated to be 0 are taken as known. Raises
-    NoEstimate on separation and without convergence.
+    Returns the coefficients with errors from the observed information. With a ``sample``, errors
+    are those of the sandwich; ``left_out`` then takes each person's score at the estimate without
+    that person (HC3). Shares that are estimated to be 0 are treated as known. Raises NoEstimate on
+    separation and without convergence.
     """
     groups = int(people.group.max()) + 1
     shares = np.full((groups, people.chances.shape[1]), 1 / people.chances.shape[1])
@@ -582,13 +593,14 @@ def logistic(
     strata: Ints | None = None,
     errors: JointErrors = "observed",
 ) -> ModelFit:
-    """Fits a logistic model of a randomised outcome on randomised ``columns`` and on the ``group``
-    (n,) of each person.
+    """Fits a logistic model of a randomised ``outcome`` on randomised ``columns`` and on the
+    covariates of each person's ``group``, shape (n,).
 
-    ``z`` (groups, cells, c) are the columns of the model for every group and cell. The
-    coefficients are those of answer 1, then of answer 2, and so on. ``weights`` and ``strata``
-    (n,) need "robust" or "HC3" ``errors``. Raises NoEstimate on separation, without convergence
-    and where fewer than 3 degrees of freedom are left, and BadModel for more than 4,096 cells.
+    ``z`` (groups, cells, c) has the c columns of the model for every group and cell. The
+    coefficients are those of answer 1, then of answer 2, and so on. ``weights`` and ``strata``,
+    both (n,), need "robust" or "HC3" ``errors``. Raises NoEstimate on separation, without
+    convergence and, for "HC3", where fewer than 3 degrees of freedom are left. Raises BadModel for
+    more than 4,096 cells in all groups together.
     """
     _check(z)
     group, z = _weighing(group, z, weights)
@@ -615,12 +627,14 @@ def linear(
     strata: Ints | None = None,
     errors: JointErrors = "observed",
 ) -> ModelFit:
-    """Fits a linear model with normal errors of a number (n,) on randomised ``columns`` and on the
-    ``group`` (n,) of each person.
+    """Fits a linear model with normal errors. Its ``outcome`` is a number that is not randomised,
+    shape (n,); it depends on randomised ``columns`` and on the covariates of each person's
+    ``group`` (n,).
 
-    The other parameters are as in ``logistic``. Raises BadModel where the outcome is the same in
-    every row, there is no constant column, or there are more than 4,096 cells, and NoEstimate as
-    ``logistic``.
+    The other parameters are those of ``logistic``. Raises BadModel where the outcome is the same
+    in every row, there is no constant column, or there are more than 4,096 cells. Raises
+    NoEstimate under the same conditions as ``logistic``, and where the numbers follow from the
+    reports exactly.
     """
     _check(z)
     # A unit of the outcome's own: the steps of log sigma start at 0.

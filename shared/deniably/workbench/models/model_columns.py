@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 def read_columns(frame: object, names: Iterable[str]) -> pd.DataFrame:
-    """Returns these columns of a pandas or polars frame, of any other that narwhals knows, or of a
-    mapping of names to columns, as a pandas frame.
+    """Returns the columns ``names`` of ``frame`` as a pandas frame. ``frame`` is a pandas or
+    polars frame, another one that narwhals reads, or a mapping of names to columns.
 
-    Raises BadModel for an unknown column, columns of unequal length, no row, and values that are
-    missing or not finite; the message names their row.
+    Raises BadModel for an unknown column, columns of unequal length, a frame without rows, and
+    values that are missing or not finite; the message states the first such row.
     """
     import pandas as pd
 
@@ -92,8 +92,8 @@ def _narwhal(frame: object) -> Any:
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """Returns the end of an error's sentence about an unknown name: the nearest known one, or all
-    known ones."""
+    """Returns the end of an error message about an unknown ``name``: a suggestion of the most
+    similar known name, or a list of all known ones."""
     known = list(names)
     near = get_close_matches(name, known, n=1)
     if near:
@@ -113,7 +113,8 @@ def _check_whole(name: str, column: pd.Series[Any]) -> None:
 
 
 def numbers(name: str, column: object) -> Floats:
-    """Converts a column to finite numbers, shape (n,). Raises BadModel where a value is none."""
+    """Converts a column to an array of finite numbers, shape (n,). Raises BadModel where a value
+    is not a finite number."""
     try:
         values = np.asarray(column, np.float64)
     except (TypeError, ValueError):
@@ -124,8 +125,8 @@ def numbers(name: str, column: object) -> Floats:
 
 
 def weights_of(name: str, column: object) -> Floats:
-    """Returns a column of weights, shape (n,). Raises BadModel where a weight is negative or no
-    number, and if all are 0."""
+    """Returns a column of weights as an array, shape (n,). Raises BadModel where a weight is
+    negative or not a number, or all weights are 0."""
     weights = numbers(name, column)
     if (weights < 0).any():
         raise BadModel(f"{name}: row {int(np.argmax(weights < 0)) + 1} has a negative weight")
@@ -135,7 +136,8 @@ def weights_of(name: str, column: object) -> Floats:
 
 
 def groups_of(column: Any) -> Ints:
-    """Returns a number from 0 for each value of a column, (n,); equal values have equal numbers."""
+    """Numbers the distinct values of a column from 0. Returns for each row the number of its
+    value, shape (n,)."""
     import pandas as pd
 
     codes, _ = pd.factorize(pd.Series(column))

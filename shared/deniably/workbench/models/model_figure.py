@@ -31,8 +31,8 @@ _KINDS = {
 
 
 def model_paper(model: CoefficientTable) -> Paper:
-    """Returns the figure of a model, with a picture and a table for each answer that has
-    coefficients."""
+    """Returns the figure of a model for a paper. For each answer that has coefficients, the figure
+    has a picture and a table."""
     blocks = [
         (answer, list(some))
         for answer, some in groupby(model.coefficients, key=lambda coefficient: coefficient.answer)

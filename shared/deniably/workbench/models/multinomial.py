@@ -40,14 +40,16 @@ def multinomial(
     strata: Ints | None = None,
     errors: StandardErrors = "expected",
 ) -> ModelFit:
-    """Fits P(answer a | x) = exp(x b_a) / sum_c exp(x b_c), b_0 = 0, to reports of any channel.
+    """Fits P(answer a | x) = exp(x b_a) / sum_j exp(x b_j), with b_0 = 0, to reports of any
+    channel with k answers.
 
-    ``codes`` (n,) number the reports, ``chances`` (reports, k) = P(report | answer), ``x`` (n, c).
-    The likelihood of a report is its sum over the answers (van den Hout, van der Heijden and
-    Gilchrist 2007, Comput. Stat. Data Anal. 51:6060). A report of several choices counts as a
-    whole. The coefficients are those of answer 1, then of answer 2, and so on, ((k - 1) c,).
-    ``weights``, ``strata`` and ``errors`` are as in ``binary.logit``; "expected" errors need all
-    possible reports in ``chances`` (``complete``).
+    ``codes`` (n,) has the number of each person's report, ``chances`` (reports, k) = P(report |
+    answer), and ``x`` (n, c) the c columns of the model. The likelihood of a report is summed over
+    the answers (van den Hout, van der Heijden and Gilchrist 2007, Comput. Stat. Data Anal.
+    51:6060). A report that names several choices is a single report. The coefficients, ((k - 1)
+    c,), are those of answer 1, then of answer 2, and so on. ``weights``, ``strata`` and ``errors``
+    are those of ``binary.logit``; "expected" errors need ``complete``: that ``chances`` has all
+    possible reports.
 
     Raises BadModel for more than 1,000 coefficients, and NoEstimate on separation, without
     convergence, and for "HC3" where fewer than 3 degrees of freedom are left.

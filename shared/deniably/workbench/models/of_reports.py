@@ -61,15 +61,16 @@ def regress_reports(
     se: StandardErrors | None = None,
     confidence: float = 0.95,
 ) -> Regression:
-    """Fits a regression to the reports of a survey: ``"stolen ~ often + score(happy)"``.
+    """Fits a regression to the reports of a survey, such as ``"stolen ~ often + score(happy)"``.
 
-    Questions are named in the formula. One with a single choice is a category; a scale is also a
-    number, as ``score(happy)``; of a question with several choices each option is a yes or no, as
-    ``often__cash``. Stratum keys are named, too, and ``public`` columns: any others that are not
-    randomised, in the order of the rows. ``strata`` are keys, or names of public columns: the
-    errors of a weighted model are then those within strata. Rows of people who were not asked all
-    questions of the formula are left out. ``weights``, ``link``, ``law``, ``se`` and
-    ``confidence`` are as in ``deniably.regress``.
+    The names in the formula are those of questions, of stratum keys and of ``public`` columns: any
+    other columns that are not randomised, in the order of the reports. A question with a single
+    choice is a category, and a scale is also a number, as ``score(happy)``. Each option of a
+    question with several choices is a yes or no of its own, such as ``often__cash``. ``strata``
+    are stratum keys, or names of public columns: the errors of a weighted model are then those
+    within strata. People who were not asked all questions of the formula are left out. ``weights``
+    are by stratum, or one for each report; ``link``, ``law``, ``se`` and ``confidence`` are as in
+    ``deniably.regress``.
 
     Raises BadModel for a question that cannot be in a model, where nobody was asked all questions
     and where strata were left out, and NoEstimate where the reports do not determine the
@@ -113,8 +114,9 @@ weights."""
 
 
 def figures_of(reports: ReportRows, name: str) -> tuple[Figures, AskedMask]:
-    """Returns a function that scores the figures of the question or option ``name``, and a mask
-    (n,) of who was asked. Raises BadModel for another name, and where no scores are known."""
+    """Returns a function that computes the weighted figures of the question or option ``name``
+    from given weights, and a mask of who was asked, shape (number of reports,). Raises BadModel
+    for an unknown name, and for a question whose reports have no known unbiased scores."""
     for question in reports.survey.questions:
         figures = groups(question)
         shares = any(isinstance(group, Shares) for group in figures)
@@ -167,10 +169,10 @@ def _support_scores(reports: ReportRows, name: str, there: AskedMask) -> Floats 
 
 def randomised(reports: ReportRows, name: str) -> tuple[Randomised, AskedMask]:
     """Returns the randomised column of a question, or of an option of a question with several
-    choices, and a mask (n,) of who was asked.
+    choices, and a mask of who was asked, shape (number of reports,).
 
-    Raises BadModel for another name, and for questions that cannot be in a model: numbers, several
-    numbers and products.
+    Raises BadModel for an unknown name, and for questions that cannot be in a model, such as
+    numbers.
     """
     for question in reports.survey.questions:
         if question.name == name:
@@ -280,5 +282,6 @@ def _rows(public: Mapping[str, Sequence[object]], used: Sequence[str], n: int) -
 
 
 def some_of(reported: Randomised, there: AskedMask) -> Randomised:
-    """Returns a randomised column with the reports of those people whom ``there`` marks."""
+    """Returns the randomised column with the reports of only those people whom the mask ``there``
+    marks."""
     return replace(reported, codes=reported.codes[there])

@@ -39,14 +39,14 @@ _UNEVEN, _FEW = 1000.0, 0.1
 
 
 def rake(frame: object, margins: Mapping[str, Mapping[Any, float]]) -> Floats:
-    """Returns weights of the rows, (n,) with mean 1, whose weighted shares are the known
-    ``margins``.
+    """Returns a weight for each of n rows, shape (n,) with mean 1, so that weighted shares are
+    equal to known shares, the ``margins``.
 
-    ``margins`` has for each public column the known share of each of its values, such as
-    ``{"region": {"north": 0.4, "south": 0.6}}``. All margins are met to 1 part in 10^10, by the
-    weights nearest to equal ones (Deming and Stephan 1940, Ann. Math. Stat. 11:427; by Newton's
-    method as in Deville and Sarndal 1992, J. Am. Stat. Assoc. 87:376). Never rake to a randomised
-    column: its reports are not its answers.
+    ``margins`` has for each column the known share of each of its values, such as ``{"region":
+    {"north": 0.4, "south": 0.6}}``. Of all weights that meet the margins, those nearest to equal
+    weights are returned (Deming and Stephan 1940, Ann. Math. Stat. 11:427; by Newton's method as
+    in Deville and Sarndal 1992, J. Am. Stat. Assoc. 87:376). They meet every margin to 1 part in
+    10^10. Never rake to a randomised column: its reports are not the true answers.
 
     Raises BadModel for shares that do not sum to 1 or are not positive, and for values of a column
     that have no share or no row. Raises NoEstimate where no weights meet all margins, or only

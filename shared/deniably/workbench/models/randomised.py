@@ -24,13 +24,14 @@ _EXACT = 1e-6
 
 @dataclass(frozen=True)
 class Design:
-    """The way in which a column was randomised: ``channel[a][r]`` = P(report r | true answer a).
+    """The design by which a column was randomised: ``channel[a][r]`` is P(report r | true answer
+    a), so every row of ``channel`` sums to 1.
 
-    Reports are the numbers 0, 1, ... of the columns of ``channel``; every row sums to 1.
-    ``choices`` name the true answers, by default 0, 1, .... ``values`` are their scores for
-    ``score()`` in a formula: by default the choices if they are numbers, else 0, 1, .... Raises
-    BadModel unless ``channel`` consists of probabilities, and where its rows are linearly
-    dependent, as reports then cannot tell the answers apart.
+    Reports and answers are numbered from 0. ``choices`` are the names of the true answers, by
+    default their numbers. ``values`` are their scores for ``score()`` in a formula: by default the
+    choices if they are numbers, otherwise 0, 1, .... Raises BadModel unless ``channel`` consists
+    of probabilities, and where its rows are linearly dependent, as reports then cannot tell the
+    answers apart.
     """
 
     channel: Sequence[Sequence[Probability]]
@@ -59,7 +60,7 @@ class Design:
     def pair(cls, p: Probability, q: Probability) -> Design:
         """Returns the design of a column of 0 and 1 with p = P(1 | yes) and q = P(1 | no).
 
-        Raises BadModel where p and q are equal, or are no probabilities.
+        Raises BadModel where p and q are equal, or not probabilities.
 
         >>> Design.pair("3/4", "1/4").chances().tolist()
         [[0.75, 0.25], [0.25, 0.75]]
@@ -79,8 +80,8 @@ class Design:
         choices: Sequence[str | int] | None = None,
         values: Sequence[float] | None = None,
     ) -> Design:
-        """Returns the design of k-ary randomised response: one of ``k`` answers, reported truly
-        with probability ``own`` and otherwise as any other, with equal probabilities.
+        """Returns the design of k-ary randomised response: each of ``k`` answers is reported truly
+        with probability ``own``, and otherwise as one of the other answers, all equally likely.
 
         >>> Design.k_ary(5, "3/5").chances()[0].tolist()
         [0.6, 0.1, 0.1, 0.1, 0.1]
@@ -91,8 +92,8 @@ class Design:
         return cls(rows, choices, values)
 
     def chances(self) -> Floats:
-        """Returns the channel with a row per report, shape (reports, true answers). Raises
-        BadModel where the channel has other values than probabilities, or rows of unequal
+        """Returns the channel transposed: P(report | true answer), shape (reports, true answers).
+        Raises BadModel where the channel has values that are not probabilities, or rows of unequal
         length."""
         try:
             rows = [[_probability(probability) for probability in row] for row in self.channel]
@@ -103,8 +104,8 @@ class Design:
             raise BadModel(f"this is no channel: {error}") from None
 
     def of(self, name: str, reports: npt.ArrayLike) -> Randomised:
-        """Returns the column ``name`` with these ``reports`` (n,). Raises BadModel where one is
-        not a report of this design."""
+        """Returns the randomised column ``name`` with these ``reports``, shape (n,). Raises
+        BadModel where a value is not a report of this design."""
         chances = self.chances()
         try:
             numbers = np.asarray(reports, np.float64)
@@ -140,15 +141,14 @@ def _probability(probability: Probability) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Randomised:
-    """A randomised column: the reports to one question, and how likely each is for every true
-    answer.
+    """A randomised column: the reports of n people to one question with k true answers.
 
-    ``codes`` (n,) number the reports, ``chances`` (reports, k) = P(report | true answer),
-    ``choices`` are the k true answers and ``values`` (k,) their scores, nan for an answer off the
-    scale. For reports of several choices ``chances`` has only the reports that were sent; see
-    ``complete``. Such a column has ``unbiased`` scores (reports, k), for which E[unbiased[report,
-    a]] is 1 if a is the true answer and else 0; None for others, whose scores follow from the
-    channel.
+    ``codes`` (n,) has the number of each person's report, and ``chances`` (possible reports, k) =
+    P(report | true answer). ``choices`` are the k true answers and ``values`` (k,) their scores,
+    nan for an answer that is not on the scale. If a report can name several choices, ``chances``
+    has only the reports that were sent (see ``complete``), and ``unbiased`` (reports, k) has
+    scores for which E[unbiased[report, a]] is 1 if a is the true answer, else 0. ``unbiased`` is
+    None for other columns, whose scores follow from ``chances``.
     """
 
     name: str
@@ -170,11 +170,11 @@ class Randomised:
 
     @cached_property
     def scores(self) -> Floats:
-        """Returns the unbiased scores of every answer, shape (reports, k): E[scores[report, a]] is
-        1 if a is the true answer, else 0.
+        """Returns unbiased scores of every answer, shape (reports, k): E[scores[report, a]] is 1
+        if a is the true answer, else 0.
 
-        If there are more reports than answers, these scores have the least variance for evenly
-        distributed answers. Raises BadModel where no unbiased scores exist.
+        If there are more reports than answers, several scores are unbiased; these have the least
+        variance for evenly distributed answers. Raises BadModel where no unbiased scores exist.
         """
         if self.unbiased is not None:
             return self.unbiased

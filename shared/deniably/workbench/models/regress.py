@@ -32,38 +32,41 @@ def regress(
     se: StandardErrors | None = None,
     confidence: float = 0.95,
 ) -> Regression:
-    """Fits a regression to randomised answers, of your own data from paper, telephone or another
+    """Fits a regression to randomised answers in your own data, from paper, telephone or another
     tool.
 
-    ``frame`` is a table of pandas or polars, or a mapping of names to columns. ``designs`` say
-    which columns are randomised: a pair (p, q) with p = P(1 | yes) and q = P(1 | no) for a column
-    of 0 and 1, or a ``Design`` for more answers. ``formula`` is as in R, such as
-    ``"affair ~ age + C(site)"``; there, a randomised column of several answers is a category, and a
-    number as ``score(column)``.
+    ``frame`` is a table of pandas or polars, or a mapping of names to columns. ``designs`` says
+    which columns are randomised, and how: a pair (p, q) with p = P(1 | yes) and q = P(1 | no) for
+    a column of 0 and 1, or a ``Design`` for more answers. ``formula`` is as in R, such as
+    ``"affair ~ age + C(site)"``. A randomised column of several answers is a category in the
+    formula, and a number as ``score(column)``.
 
-    A randomised outcome has a logistic model, multinomial for more than two answers; an outcome
-    without a design is a number, and has a linear model on randomised columns. With randomised
-    columns on the right a linear model, and a logistic one with other columns beside them, is
-    fitted by the corrected score, which assumes no law of residuals nor of true answers (Nakamura
-    1990). A logistic model of randomised columns alone is fitted by maximum likelihood, summed over
-    all true answers, of which there are at most 4,096. ``link="identity"`` is the linear
-    probability model of a yes-or-no outcome, a cross-check that needs no iteration.
+    A randomised outcome has a logistic model, which is multinomial for more than two answers. An
+    outcome without a design is a number, and has a linear model on randomised columns. Linear
+    models are fitted by the corrected score, which assumes no law of residuals nor of true answers
+    (Nakamura 1990); so are logistic models with both randomised and other columns on the right.
+    All other logistic models are fitted by maximum likelihood. With randomised columns alone on
+    the right, the likelihood is summed over all combinations of true answers, of which there may
+    be at most 4,096. ``link="identity"`` is the linear probability model of a yes-or-no outcome, a
+    cross-check that needs no iteration.
 
-    ``law`` asks for the likelihood where the corrected score is the default: with "normal" the
-    residuals of a linear model are normal with one spread, which biases the slope where they are
-    not; with "shares" a logistic model gives each different row of the other columns free shares of
-    the true answers, and needs 100 people in each.
+    ``law`` asks for the likelihood where the corrected score is the default. With "normal" the
+    residuals of a linear model are assumed to be normal with one spread; if they are not, the
+    slope is biased. With "shares" a logistic model gives each different row of the other columns
+    free shares of the true answers, and needs 100 people in each.
 
-    ``se`` are the standard errors: from the "expected" information (the default), the "observed"
-    one (the default of a likelihood with randomised columns on the right), the outer product of
-    gradients ("opg"), "robust" (the default of the corrected score) or "HC3". ``weights`` are a
-    column or numbers, and ``strata`` is a column. With these the default is "HC3", or "CR2" for
-    ``link="identity"``, because the other errors are too small where few people count. Intervals
-    then take a t distribution with Kish's effective number of people, less the columns, as its
-    degrees of freedom. "robust" gives the errors of R's svyglm.
+    ``se`` chooses the standard errors: from the "expected" information (the default), the
+    "observed" one (the default of a likelihood with randomised columns on the right), the outer
+    product of gradients ("opg"), "robust" (the default of the corrected score) or "HC3".
+    ``weights`` are the name of a column or numbers, and ``strata`` is the name of a column. With
+    these the default is "HC3", or "CR2" for ``link="identity"``, because the other errors are too
+    small where few people count. A linear model by the corrected score has "robust" errors alone.
+    Intervals then take a t distribution; for "HC3" its degrees of freedom are Kish's effective
+    number of people, less the columns. "robust" gives the errors of R's svyglm.
 
-    Raises BadModel for a formula, column or design that does not fit, and NoEstimate where reports
-    determine no coefficient: separation, or no convergence. A model never shows a number then.
+    Raises BadModel for a formula, column or design that does not fit, and NoEstimate where the
+    reports do not determine the coefficients: on separation, or without convergence. No
+    coefficient is returned then.
 
     >>> found = regress(
     ...     "stolen ~ 1", {"stolen": [1] * 45 + [0] * 55}, designs={"stolen": ("3/4", "1/4")}
@@ -110,11 +113,13 @@ def fitted(
     se: StandardErrors | None = None,
     confidence: float = 0.95,
 ) -> Regression:
-    """Fits a model to ``reports`` of the randomised columns and a ``table`` of the others.
+    """Fits a model to the ``reports`` of the randomised columns and a ``table`` of the other
+    columns.
 
-    The rows of both are the same people. The other parameters are those of ``regress``. Raises
-    BadModel where no column of the formula is randomised, or an option or column does not fit, and
-    NoEstimate where the reports do not determine the coefficients.
+    Row i of the table and report i of every randomised column are those of the same person. The
+    other parameters are those of ``regress``. Raises BadModel where no column of the formula is
+    randomised, or an option or column does not fit, and NoEstimate where the reports do not
+    determine the coefficients.
     """
     _check_options(link, law, se, confidence)
     outcome = reports.get(formula.outcome)
@@ -218,7 +223,8 @@ def _check_options(link: str, law: str | None, se: str | None, confidence: float
 
 
 def design_of(design: Pair | Design) -> Design:
-    """Returns a design unchanged, or that of a pair (p, q). Raises BadModel for anything else."""
+    """Returns a ``Design`` unchanged, and for a pair (p, q) its ``Design``. Raises BadModel for
+    anything else."""
     if isinstance(design, Design):
         return design
     try:

@@ -14,18 +14,19 @@ _FEW = 0.5
 
 
 class Alike(NamedTuple):
-    """The first row of each distinct row, and how many rows are equal to it; both (distinct
-    rows,)."""
+    """The distinct rows of a regression: ``first`` has the number of the first row of each, and
+    ``times`` how many rows are equal to it."""
 
     first: Ints
     times: Floats
 
 
 def alike(*columns: Floats, apart: bool = False) -> Alike:
-    """Groups equal rows of these columns, each of which is (n,) or a number that all rows share.
+    """Finds the distinct rows of n rows. Each of ``columns`` has shape (n,), or is a single number
+    for all rows.
 
-    With ``apart`` nothing is grouped, and neither where most of the first 2,000 rows differ: each
-    row is then distinct.
+    Equal rows are not searched for, and every row counts as distinct, if ``apart`` is set, or if
+    most of the first 2,000 rows differ.
     """
     varying = [column for column in columns if column.ndim]
     n = len(varying[0])

@@ -26,8 +26,8 @@ AnyWeights = StratumWeights | Sequence[float] | Floats
 def weighing(
     reports: ReportRows, weights: AnyWeights, strata: str | Sequence[str] | None
 ) -> Weighing:
-    """Returns the weights of all reports, one each, with the ``strata`` (keys) that errors are
-    taken within; None for none. Raises BadModel for weights or keys that do not fit."""
+    """Returns a weight for each report, with the ``strata`` that errors are taken within: stratum
+    keys, None for no strata. Raises BadModel for weights or keys that do not fit."""
     groups = None if strata is None else strata_of(reports, reports.strata, strata)
     return Weighing(checked_weights(reports, weights), groups)
 
@@ -58,11 +58,11 @@ def stratum_name(stratum: Mapping[str, str]) -> str | tuple[str, ...]:
 def weights_by_stratum(
     survey: Survey, weights: StratumWeights, people: Sequence[int] | Ints
 ) -> Floats:
-    """Returns the weight of each stratum, in the order of the strata's numbers. ``people`` are the
-    numbers of people in them.
+    """Returns the weight of each stratum, in the order of the strata's numbers. ``people`` has the
+    number of people in each stratum.
 
     A stratum without people may be left out of ``weights``. Raises BadModel for an unknown
-    stratum, for one with people that has no weight, and for a negative weight.
+    stratum, for a stratum that has people but no weight, and for a negative weight.
     """
     names = [stratum_name(stratum) for stratum in survey.every_stratum]
     known = ", ".join(map(repr, names)) if survey.strata else "none: the survey has no strata"
@@ -90,11 +90,12 @@ def of_group(by: str | None, value: str) -> Generator[None]:
 
 
 def checked_weights(reports: ReportRows, weights: AnyWeights) -> Floats:
-    """Returns a weight for each report, (n,), from weights by stratum or by report.
+    """Returns a weight for each report, shape (number of reports,), from ``weights`` by stratum or
+    by report.
 
-    Weights by report must be alike within each stratum, as those of ``rake``: rows are sorted by
-    content, so weights that differ there were meant for people in another order. Raises BadModel
-    for these, and for weights that do not fit.
+    Weights by report must be equal within each stratum, as those of ``rake`` are: the reports are
+    sorted by content, so weights that differ within a stratum were meant for people in another
+    order. Raises BadModel for such weights, and for weights that do not fit.
     """
     stratified = reports.layout.stratified
     stratum = reports.layout.strata(reports.rows) if stratified else np.zeros(len(reports), int)
@@ -116,8 +117,9 @@ def checked_weights(reports: ReportRows, weights: AnyWeights) -> Floats:
 def strata_of(
     reports: ReportRows, public: Mapping[str, Sequence[object]], names: str | Sequence[str]
 ) -> Ints:
-    """Returns a number for each combination of values of the columns ``names``, (n,). Raises
-    BadModel for an unknown column, or one of another length."""
+    """Returns for each report the number of its combination of values in the columns ``names``,
+    shape (number of reports,). Raises BadModel for an unknown column, or a column of another
+    length."""
     wanted = [names] if isinstance(names, str) else list(names)
     numbers = np.zeros(len(reports), np.int64)
     for name in wanted:

@@ -35,23 +35,24 @@ def weighted_shares(
     strata: str | None = None,
     confidence: float = 0.95,
 ) -> Table:
-    """Returns the shares of all true answers to a ``question``, and their mean, with weights, as a
-    table.
+    """Returns a table of the weighted shares of all true answers to a ``question``, and of their
+    weighted mean.
 
-    **Estimator.** The weighted mean of the unbiased score of each report, as R's svymean has it
-    (Binder 1983, Int. Stat. Rev. 51:279); ``strata`` is a column, and errors are then those within
-    strata. Intervals are those of as many unweighted people as would give an equal variance (Korn
-    and Graubard 1998, Survey Methodology 24:193). **Assumption.** Weights depend on public columns
-    alone.
+    **Estimator.** The weighted mean of the unbiased score of each report, as R's svymean computes
+    it (Binder 1983, Int. Stat. Rev. 51:279); ``strata`` is the name of a column, and errors are
+    then those within strata. Intervals are those of as many unweighted people as would give an
+    equal variance (Korn and Graubard 1998, Survey Methodology 24:193). **Assumption.** Weights
+    depend only on columns that are not randomised.
 
-    ``frame`` holds the reports, ``weights`` are a column or numbers, and ``design`` says how the
-    reports were randomised: a pair (p, q) or a ``Design``, as in ``deniably.regress``. Each row
-    has its ``estimate``, ``standard_error``, ``low``, ``high`` and ``design_effect``: how many
-    times the people of an equally precise direct question are needed. ``weights_effect`` is the
-    part of the weights in that, n sum w^2 / (sum w)^2 (Kish 1965, Survey Sampling, 11.7), and
-    ``privacy_effect`` that of the noise. There is a mean if answers have values. If all reports
-    are alike, the standard error is that of the channel. Raises BadModel for a column, design or
-    weights that do not fit, and NoEstimate where the reports determine no share.
+    ``frame`` holds the reports, ``weights`` are the name of a column or numbers, and ``design``
+    says how the reports were randomised: a pair (p, q) or a ``Design``, as in
+    ``deniably.regress``. Each row of the table has an ``estimate``, ``standard_error``, ``low``,
+    ``high`` and ``design_effect``: how many times as many people are needed as for an equally
+    precise direct question. ``weights_effect`` is the factor that the weights cause, n sum w^2 /
+    (sum w)^2 (Kish 1965, Survey Sampling, 11.7), and ``privacy_effect`` the factor that the noise
+    causes. There is a mean if answers have values. If all reports are the same, the standard error
+    is that of the channel. Raises BadModel for a column, design or weights that do not fit, and
+    NoEstimate where the reports determine no share.
 
     >>> found = weighted_shares("a", {"a": [1] * 45 + [0] * 55}, design=("3/4", "1/4"))
     >>> [round(row["estimate"], 3) for row in found.rows[:2]]
@@ -71,7 +72,7 @@ def weighted_shares(
 
 
 def shares_of(reports: Randomised, weighing: Weighing, confidence: float) -> Table:
-    """Returns the weighted shares of the answers behind a randomised column, and their mean, as
+    """Returns the weighted shares of the true answers to a randomised column, and their mean, as
     the table of ``weighted_shares``. Raises BadModel for a ``confidence`` out of range, and
     NoEstimate where the reports determine no share."""
     check_confidence(confidence)
@@ -124,12 +125,12 @@ def check_confidence(confidence: float) -> None:
 def share_figures(
     reports: Randomised, weighing: Weighing, scores: Floats | None = None
 ) -> list[WeightedFigure]:
-    """Returns the share of each answer, and the mean if answers have values, each with the scores
-    of the reports.
+    """Returns the figures to estimate from a randomised column: the share of each answer, and the
+    mean if answers have values.
 
-    ``scores`` (n, answers) are unbiased ones of each report; if None, they come from the channel's
-    inverse. Figures that the reports do not determine are left out. If some answers have no value,
-    the mean is among the others: a ratio.
+    ``scores`` (n, answers) are unbiased scores of each report; if None, they come from the
+    channel's inverse. Figures that the reports do not determine are left out. If some answers have
+    no value, the mean is a ratio: that of the people with the other answers.
     """
     k, known = len(reports.choices), np.isfinite(reports.values)
     each, expected = scores, np.eye(k)  # the expected scores, by the true answer
@@ -156,12 +157,13 @@ def share_figures(
 
 @dataclass(frozen=True, eq=False)
 class WeightedFigure:
-    """A share or mean to be estimated, with what each report adds: its unbiased ``scores`` (n,),
-    whose weighted mean is the estimate.
+    """A share or mean to be estimated as the weighted mean of ``scores`` (n,), the unbiased scores
+    of n reports.
 
-    ``target`` (k,) is what each true answer adds. With ``among`` (n,) the estimate is the ratio of
-    the means of ``scores`` and ``among``; None for no ratio. ``plain`` is the variance of one
-    direct answer to a mean, None where it is not known.
+    ``target`` (k,) has the value that each of the k true answers contributes. If ``among`` (n,) is
+    given, the estimate is a ratio: the mean of ``scores`` over the mean of ``among``. For a mean,
+    ``plain`` is the variance of one person's true value; None where it is not known, and for a
+    share.
     """
 
     figure: str
@@ -181,9 +183,9 @@ def weighted_table(
 ) -> Table:
     """Returns the table of the weighted ``figures`` of the question ``name``.
 
-    ``margin`` returns the interval of a figure with a given estimate at its effective people; None
-    for a figure that the question does not have, such as a mean of choices without an order.
-    Raises BadModel where all weights are 0, and NoEstimate where there are no figures.
+    ``margin(figure, estimate)`` returns the interval of a figure as of unweighted people; None for
+    a figure that the question does not have, such as a mean of choices without an order. Raises
+    BadModel where all weights are 0, and NoEstimate where there are no figures.
     """
     if not figures:
         raise NoEstimate(f"{name}: these reports determine no share")
