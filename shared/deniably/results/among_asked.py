@@ -152,7 +152,7 @@ def _of_choice(
 
 
 def headline(among: AmongAskedResult, confidence: float) -> str:
-    """Returns the finding about those who were asked, as a sentence."""
+    """Returns a sentence that states the main result among those who were asked."""
     choices = among.choices
     # Yes and no are stated as they are; the leader of several answers was picked by its estimate.
     first = leader(among)
@@ -211,8 +211,8 @@ def _whom(follow_up: FollowUp) -> str:
 
 def known_alone(among: AmongAskedResult, follow_up: FollowUp) -> list[str]:
     """Returns a list with one sentence if only the reports to this question were used: the reports
-    to the earlier question would make the intervals narrower. Returns an empty list if both were
-    used."""
+    to the earlier question would make the intervals narrower. Returns an empty list if the reports
+    to both questions were used."""
     if among.reports == "both questions":
         return []
     return [

@@ -322,8 +322,8 @@ class VectorResult(_Question, frozen=True, kw_only=True, tag="vector"):
 
 
 class PointResult(_Question, frozen=True, kw_only=True, tag="point"):
-    """The results of a question about a place on a map, area by area: the areas of the first
-    column come first, from its low end.
+    """The results of a question about a place on a map, area by area: column after column, and in
+    each column from the low end up.
 
     ``outline`` is the author's drawing, as SVG path data (SPEC 4.1). ``poisoning`` is about the
     areas.

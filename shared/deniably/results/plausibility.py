@@ -167,9 +167,10 @@ def implausible_pairs(
     explains, the most implausible first.
 
     ``both`` has shape (k, k) for k choices, as in ``PairCounts``; every person has one answer. The
-    score of a pair has expectation 0 whatever the answer: 1 if a report names both choices, minus
-    what the number of them that it names explains. The probability of a false alarm is at most
-    ``risk``, over all pairs together. The list is empty if reports name one choice only.
+    score of a pair is 1 if a report names both choices, minus a linear function of how many of the
+    two it names, so that the expectation is 0 whatever the answer. The probability of a false
+    alarm is at most ``risk``, over all pairs together. The list is empty if reports name one
+    choice only.
     """
     counts = np.asarray(both, dtype=np.float64)
     k = len(counts)

@@ -88,8 +88,9 @@ def implausible_mean(
     law: Law, group: SingleMean, tally: Tally, mean: Mean, risk: float
 ) -> list[str]:
     """Returns a list with one sentence if no true answers explain the reports to a question with a
-    mean; otherwise an empty list. ``tally`` has the reports of this mean's own number. Honest
-    reports cause the sentence with a probability of at most ``risk``.
+    mean; otherwise an empty list. In a question about several numbers, ``tally`` has the reports
+    of the number whose mean is checked. Honest reports cause the sentence with a probability of at
+    most ``risk``.
 
     For numbers with added noise, the check counts reports farther outside the range than noise
     explains; otherwise it looks at the mean.

@@ -184,7 +184,8 @@ def of_parts(values: Iterable[float]) -> Axis:
 
 
 def of_ratios(values: Iterable[float], unit: str = "") -> Axis:
-    """Returns a logarithmic axis, on which equal ratios are equally far apart.
+    """Returns a logarithmic axis that includes all ``values``; equal ratios are equally far apart
+    on it.
 
     Raises ValueError unless all values are above 0.
     """

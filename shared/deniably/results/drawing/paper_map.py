@@ -22,7 +22,8 @@ _RING = 6.5
 
 @dataclass(frozen=True)
 class PaperMap:
-    """A map, with a table of the areas that stand out in ``listed``; None if no area does.
+    """A map on which the areas that stand out are shaded. ``listed`` has a row for each of these
+    areas; None if no area stands out.
 
     ``centres`` are drawn over the map as rings with the letters A, B and so on. Each is (fraction
     of the first side, fraction of the second), from 0 to 1.
@@ -34,7 +35,7 @@ class PaperMap:
     centres: Sequence[tuple[float, float]] = ()
 
     def draw(self, sheet: Sheet) -> None:
-        """Draws the map and the table of areas: beside the map in a wide figure, below it in a
+        """Draws the map and the rows of ``listed``: beside the map in a wide figure, below it in a
         narrow one."""
         across = min(sheet.across, _MOST + _TICKS)
         side_by_side = sheet.wide and self.listed is not None
