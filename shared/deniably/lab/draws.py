@@ -81,7 +81,8 @@ class Draws:
 
     @contextmanager
     def bulk(self) -> Generator[None]:
-        """Makes the samplers of ``simulation`` draw from this stream within the block."""
+        """Returns a context manager: within its ``with`` block, the samplers of ``simulation``
+        draw from this stream."""
         with uniform.drawn_from(self.take):
             yield
 
