@@ -117,7 +117,8 @@ class Incomparable(DeniablyError, ValueError):
 
 
 class BadRegister(DeniablyError, ValueError):
-    """A register contradicts itself, an earlier copy of it, or a survey's definition."""
+    """A register contradicts itself, an earlier copy of the same register, or a survey's
+    definition."""
 
 
 class Refused(DeniablyError):
@@ -243,7 +244,8 @@ class NoResults(DeniablyError):
 
 
 class NoFigure(DeniablyError, ValueError):
-    """The survey has no such question, or the question no such figure; the message says which."""
+    """The survey has no such question, or the question has no such figure; the message says
+    which."""
 
 
 class BadModel(DeniablyError, ValueError):
