@@ -133,8 +133,8 @@ class _SingleChoice(_WithChoices, frozen=True, kw_only=True):
 
     @property
     def report_mechanism(self) -> SubsetSelection | Channel | Unary:
-        """The mechanism that makes a single report, which estimates are based on; for a memoised
-        mechanism, memo and report in one step."""
+        """The mechanism from an answer to one report, which estimates are based on. For a memoised
+        mechanism it combines both rounds of randomisation."""
         mechanism = self.mechanism
         return mechanism.single_report_mechanism if isinstance(mechanism, Memoised) else mechanism
 
@@ -191,8 +191,8 @@ class SelectMultiple(_WithChoices, frozen=True, kw_only=True, tag="select_multip
 
     @property
     def report_mechanism(self) -> SetResponse | SampledTicks | Unary:
-        """The mechanism that makes a single report, which estimates are based on; for a memoised
-        mechanism, memo and report in one step."""
+        """The mechanism from an answer to one report, which estimates are based on. For a memoised
+        mechanism it combines both rounds of randomisation."""
         mechanism = self.mechanism
         return mechanism.single_report_mechanism if isinstance(mechanism, Memoised) else mechanism
 
@@ -254,8 +254,8 @@ class Scale(_WithChoices, frozen=True, kw_only=True, tag="scale"):
 
     @property
     def report_mechanism(self) -> SubsetSelection | Window | Channel | BoundedLaplace | Unary:
-        """The mechanism that makes a single report, which estimates are based on; for a memoised
-        mechanism, memo and report in one step."""
+        """The mechanism from an answer to one report, which estimates are based on. For a memoised
+        mechanism it combines both rounds of randomisation."""
         mechanism = self.mechanism
         return mechanism.single_report_mechanism if isinstance(mechanism, Memoised) else mechanism
 
@@ -301,8 +301,8 @@ class Number(_Asked, frozen=True, kw_only=True, tag="number"):
     def report_mechanism(
         self,
     ) -> Window | Channel | Laplace | BoundedLaplace | Gaussian | SubsetSelection:
-        """The mechanism that makes a single report, which estimates are based on; for a memoised
-        mechanism, memo and report in one step."""
+        """The mechanism from an answer to one report, which estimates are based on. For a memoised
+        mechanism it combines both rounds of randomisation."""
         mechanism = self.mechanism
         return mechanism.single_report_mechanism if isinstance(mechanism, Memoised) else mechanism
 
@@ -335,8 +335,8 @@ class VectorOfNumbers(_Asked, frozen=True, kw_only=True, tag="vector"):
 
     @property
     def report_mechanism(self) -> Vector | Gaussian:
-        """The mechanism that makes a report, which estimates are based on. Vectors are never
-        memoised."""
+        """The mechanism from an answer to one report, which estimates are based on. Vectors are
+        never memoised."""
         return self.mechanism
 
     @property
@@ -393,8 +393,8 @@ class Point(_Asked, frozen=True, kw_only=True, tag="point"):
 
     @property
     def report_mechanism(self) -> SubsetSelection:
-        """The mechanism that makes a single report, which estimates are based on; for a memoised
-        mechanism, memo and report in one step."""
+        """The mechanism from an answer to one report, which estimates are based on. For a memoised
+        mechanism it combines both rounds of randomisation."""
         mechanism = self.mechanism
         return mechanism.single_report_mechanism if isinstance(mechanism, Memoised) else mechanism
 
@@ -412,8 +412,8 @@ class Point(_Asked, frozen=True, kw_only=True, tag="point"):
         return _joined(_by_part(self, answer), self.shape)
 
     def encode_part(self, index: int, answer: object) -> int:
-        """Returns the column or row of areas that a place is in: by ``answer``, a number for the
-        part at ``index``.
+        """Returns the index, along one side of the map, of the areas that contain the number
+        ``answer``. ``index`` is that of the part for this side.
 
         Raises BadAnswer if ``answer`` is not a number.
         """
@@ -440,8 +440,8 @@ class Product(_Asked, frozen=True, kw_only=True, tag="product"):
 
     @property
     def report_mechanism(self) -> SubsetSelection:
-        """The mechanism that makes a single report, which estimates are based on; for a memoised
-        mechanism, memo and report in one step."""
+        """The mechanism from an answer to one report, which estimates are based on. For a memoised
+        mechanism it combines both rounds of randomisation."""
         mechanism = self.mechanism
         return mechanism.single_report_mechanism if isinstance(mechanism, Memoised) else mechanism
 
