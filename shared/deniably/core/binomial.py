@@ -14,10 +14,11 @@ _Complexes = npt.NDArray[np.complex128]
 
 
 def upper_tail(count: npt.ArrayLike, n: float, share: npt.ArrayLike) -> Floats:
-    """Returns P(X >= count) of X ~ Binomial(n, share), for arrays that broadcast.
+    """Returns P(X >= count) for X ~ Binomial(n, share), with the broadcast shape of ``count`` and
+    ``share``.
 
-    Sums the side away from the mean. The terms there are positive and falling, so nothing
-    cancels. The relative error is that of the first term, about 1e-15 n.
+    Sums the tail on the side of ``count`` that is away from the mean. Its terms are positive and
+    falling, so nothing cancels. The relative error is that of the first term, about 1e-15 n.
     """
     at, share = np.broadcast_arrays(
         np.asarray(count, dtype=np.float64), np.asarray(share, dtype=np.float64)
@@ -52,10 +53,11 @@ def wilson(successes: npt.ArrayLike, n: float, alpha: float) -> tuple[Floats, Fl
 def clopper_pearson(
     successes: npt.ArrayLike, n: npt.ArrayLike, alpha: float
 ) -> tuple[Floats, Floats]:
-    """Returns (low, high) of Clopper and Pearson's exact interval for shares, of level 1 - alpha.
+    """Returns (low, high) of Clopper and Pearson's exact interval for binomial shares, of level
+    ``1 - alpha``, both in the broadcast shape of ``successes`` and ``n``.
 
-    The ends are quantiles of beta distributions: the shares at which the tail beyond the count has
-    the probability alpha / 2. Source: Clopper and Pearson 1934 (Biometrika 26:404).
+    The ends are quantiles of beta distributions: the shares at which the tail beyond the number of
+    successes has the probability alpha / 2. Source: Clopper and Pearson 1934 (Biometrika 26:404).
     """
     from scipy import special
 
@@ -68,7 +70,8 @@ def clopper_pearson(
 
 
 def sum_law(first: tuple[int, float], second: tuple[int, float]) -> Floats:
-    """Returns P(X + Y = 0, 1, ...), shape (n1 + n2 + 1,), of binomials (n1, p1) and (n2, p2).
+    """Returns the probabilities of the values 0, 1, ..., n1 + n2 of X + Y, shape (n1 + n2 + 1,).
+    ``first`` is (n1, p1) of the binomial X, ``second`` (n2, p2) of the binomial Y.
 
     Inverts the characteristic function (Hong 2013, Comput. Stat. Data Anal. 59:41, eq. 7);
     absolute error about 1e-15.
@@ -84,10 +87,10 @@ def sum_law(first: tuple[int, float], second: tuple[int, float]) -> Floats:
 
 
 def sum_at_most(law: Floats, n: int, total: int) -> float:
-    """Returns P(X_1 + ... + X_n <= total) of independent counts with P(X = j) = ``law[j]``.
+    """Returns P(X_1 + ... + X_n <= total) for independent counts X_i with P(X_i = j) = ``law[j]``.
 
     Inverts the characteristic function as ``sum_law`` does, on 40 standard deviations around the
-    mean. For large n it takes only the frequencies that matter, so the cost does not grow with n.
+    mean. For large n only the frequencies that matter are used, so the cost does not grow with n.
     The absolute error is about 1e-16 n.
     """
     values, largest = np.arange(len(law)), n * (len(law) - 1)

@@ -7,11 +7,12 @@ from collections.abc import Callable
 
 
 def smallest(accepts: Callable[[float], bool], high: float, precision: float = 1e-12) -> float:
-    """Returns the smallest number that ``accepts`` is true for, up to the relative ``precision``.
+    """Returns the smallest number for which ``accepts`` returns True, up to the relative
+    ``precision``.
 
-    ``accepts`` must be false below some positive number and true from there on. ``high > 0`` is a
-    first guess of any size. The returned number was itself accepted, so a rounding error is on
-    the safe side. Numbers below 1e-15 times the first guess are not tried.
+    ``accepts`` must return False below some positive number and True from there on. ``high > 0``
+    is a first guess of any size. ``accepts`` has returned True for the result, so a rounding error
+    is on the safe side. Numbers below 1e-15 times the first accepted one are not tried.
 
     Raises ValueError where nothing up to 1e300 is accepted.
 
@@ -37,12 +38,13 @@ def smallest(accepts: Callable[[float], bool], high: float, precision: float = 1
 def smallest_within(
     falling: Callable[[float], float], most: float, high: float, precision: float = 1e-12
 ) -> float:
-    """Returns the smallest x with ``falling(x) <= most``: ``smallest``, in fewer evaluations.
+    """Returns the smallest x with ``falling(x) <= most``, as ``smallest`` does but with fewer
+    evaluations of ``falling``.
 
-    ``falling`` never rises, and ``most > 0``. Places are chosen by linear interpolation of log
-    ``falling`` first and by halving then. A place whose result follows from a known one is not
-    evaluated. Where the logarithm is smooth this takes half the evaluations or less. Raises
-    ValueError where no x up to 1e300 is accepted.
+    ``falling`` must never rise, and ``most`` must be above 0. Points are chosen by linear
+    interpolation of log ``falling`` first, and by halving later. A point is not evaluated if other
+    points already decide its result. Where the logarithm is smooth this takes half the evaluations
+    or less. Raises ValueError where no x up to 1e300 is accepted.
 
     >>> round(smallest_within(lambda x: 1 / x**2, most=0.5, high=1.0), 6)
     1.414214

@@ -39,10 +39,11 @@ _KINDS = (
 
 
 def open_file(path: str | Path) -> BinaryIO:
-    """Opens a regular file and returns it, to read its bytes; never waits for another program.
+    """Opens a regular file and returns it for reading bytes. Never waits for another program, as
+    opening a pipe would.
 
-    Links are followed; what counts is what they lead to. Raises BadInput for a folder, a pipe, a
-    device and a socket, and OSError where the file cannot be opened.
+    Links are followed, and only the file that they lead to matters. Raises BadInput for a folder,
+    a pipe, a device and a socket, and OSError where the file cannot be opened.
     """
     # O_NONBLOCK: a FIFO without a writer would hold us up before we could look at what it is.
     names = ("O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY")
@@ -56,10 +57,11 @@ def open_file(path: str | Path) -> BinaryIO:
 
 
 def check_file(path: str | Path) -> Path:
-    """Returns ``path`` of a regular file that can be opened, for a library that opens it itself.
+    """Returns ``path`` if a regular file is there that can be opened. For libraries that open the
+    file themselves.
 
-    Raises BadInput for a folder, a pipe, a device and a socket, and OSError where it cannot be
-    opened.
+    Raises BadInput for a folder, a pipe, a device and a socket, and OSError where the file cannot
+    be opened.
     """
     with open_file(path):
         return Path(path)
@@ -74,10 +76,10 @@ def _check_regular(path: str | Path, mode: int) -> None:
 
 
 def read_file(path: str | Path, limit: int = DOCUMENT) -> bytes:
-    """Returns the bytes of a document of at most ``limit`` bytes.
+    """Returns the bytes of a file of at most ``limit`` bytes.
 
-    Raises BadInput for a larger one and for what is no regular file, and OSError where it cannot be
-    read.
+    Raises BadInput for a larger file and for anything that is not a regular file, and OSError
+    where the file cannot be read.
     """
     with open_file(path) as file:
         size = os.fstat(file.fileno()).st_size
@@ -105,10 +107,10 @@ def read_json(path: str | Path, limit: int = SMALL) -> object:
 
 
 def file_lines(path: str | Path, longest: int = LINE) -> Iterator[bytes]:
-    """Yields the lines of a file, each with its end.
+    """Yields the lines of a file, each with its line break.
 
-    Raises BadInput for a line of more than ``longest`` bytes and for what is no regular file, and
-    OSError where the file cannot be read.
+    Raises BadInput for a line of more than ``longest`` bytes and for anything that is not a
+    regular file, and OSError where the file cannot be read.
     """
     with open_file(path) as file:
         number = 0
@@ -124,20 +126,22 @@ def file_lines(path: str | Path, longest: int = LINE) -> Iterator[bytes]:
 
 
 def text_lines(path: str | Path, encoding: str = "utf-8") -> Iterator[str]:
-    """Yields the decoded lines of a text file, each with its end, without a byte order mark.
+    """Yields the decoded lines of a text file, each with its line break; a byte order mark is left
+    out.
 
-    Raises BadInput and OSError as ``file_lines`` does, and UnicodeDecodeError for another encoding.
+    Raises BadInput and OSError as ``file_lines`` does, and UnicodeDecodeError where the text is
+    not in ``encoding``.
     """
     for number, line in enumerate(file_lines(path)):
         yield line.decode(f"{encoding}-sig" if number == 0 else encoding)
 
 
 def unpack(archive: ZipFile, member: ZipInfo, to: Path) -> None:
-    """Writes a member of a .zip into the new file ``to``, if it does not unpack to too much.
+    """Unpacks one file of a .zip into the new file ``to``, within limits of size.
 
-    At most 4 GiB may come of it, and beyond 64 MiB at most 200 times its packed size. Raises
-    BadInput where it becomes larger, whatever its header says, FileExistsError where ``to`` exists,
-    and the errors of zipfile for a damaged archive.
+    The file may have at most 4 GiB, and above 64 MiB at most 200 times its packed size. Raises
+    BadInput where it becomes larger, whatever its header says, FileExistsError where ``to``
+    exists, and the errors of zipfile for a damaged archive.
     """
     limit = min(UNPACKED, max(DOCUMENT, RATIO * member.compress_size))
     why = f"{Path(member.filename).name} in it unpacks to more than {megabytes(limit)}: "
@@ -156,11 +160,12 @@ def unpack(archive: ZipFile, member: ZipInfo, to: Path) -> None:
 
 
 def check_zip(path: str | Path) -> Path:
-    """Returns the path of a .zip, such as a workbook, for a library that unpacks it in memory.
+    """Returns the path of a .zip, such as a workbook, if it unpacks to an acceptable size. For
+    libraries that unpack it in memory themselves.
 
-    Raises BadInput where all its files together would take more than 4 GiB, or more than 64 MiB and
-    200 times the size of the .zip, and for what is no regular file. Raises BadZipFile where it is
-    no .zip.
+    Raises BadInput where all its files together would take more than 4 GiB, or more than 64 MiB
+    and 200 times the size of the .zip, and for anything that is not a regular file. Raises
+    BadZipFile where the file is not a .zip.
     """
     with open_file(path) as file, ZipFile(file) as archive:
         members = archive.infolist()

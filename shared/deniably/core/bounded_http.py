@@ -215,18 +215,19 @@ class _SecurePool(HTTPSConnectionPool):
 
 
 class BoundedAdapter(HTTPAdapter):
-    """An adapter of requests whose connections end when the time of their request is over.
+    """An HTTP adapter for ``requests`` that ends a connection when the time for its request is
+    over.
 
-    That time is the request's timeout, and a second more for each ``RATE`` bytes that came.
+    That time is the request's timeout, and a second more for each ``RATE`` bytes received.
     """
 
     def init_poolmanager(self, *arguments: Any, **options: Any) -> None:
-        """Makes a pool whose connections are watched."""
+        """Makes the pool of connections, with a time limit for each request."""
         super().init_poolmanager(*arguments, **options)
         self.poolmanager.pool_classes_by_scheme = _POOLS
 
     def proxy_manager_for(self, *arguments: Any, **options: Any) -> Any:
-        """Makes a pool for a proxy, whose connections are watched as those without a proxy are."""
+        """Makes the pool of connections through a proxy, with a time limit for each request."""
         manager = super().proxy_manager_for(*arguments, **options)
         manager.pool_classes_by_scheme = _POOLS
         return manager
@@ -236,10 +237,10 @@ _POOLS = {"http": _PlainPool, "https": _SecurePool}
 
 
 class BoundedSession(requests.Session):
-    """A session of requests that follows no redirect and does not read the body of one.
+    """A session of ``requests`` that follows no redirect and does not read the body of a redirect.
 
-    requests itself reads the whole body of a redirect that it is not to follow, however long that
-    is.
+    A plain session of ``requests`` reads the whole body of a redirect even if it must not follow
+    it, however long the body is.
     """
 
     def __init__(self) -> None:
@@ -253,9 +254,10 @@ class BoundedSession(requests.Session):
 
 
 def bounded_session(*, trust_env: bool = True) -> requests.Session:
-    """Returns a session whose requests end in time, for answers that ``read_answer`` reads.
+    """Returns a session in which every request ends in time. Read the responses with
+    ``read_answer`` or ``answer_lines``.
 
-    With ``trust_env`` it takes proxies and certificates from the environment.
+    With ``trust_env`` the session takes proxies and certificates from the environment.
     """
     session = BoundedSession()
     # Nothing but gzip, which ``answer_pieces`` decompresses itself within limits.
@@ -268,10 +270,11 @@ def bounded_session(*, trust_env: bool = True) -> requests.Session:
 
 
 def read_answer(response: requests.Response, limit: int) -> bytes:
-    """Returns the body of a streamed answer, of at most ``limit`` bytes after decompression.
+    """Returns the body of a streamed response, of at most ``limit`` bytes after decompression.
 
-    Raises BadInput for a longer one and as ``answer_pieces`` does, and requests' errors:
-    ReadTimeout where it takes too long, others where the connection breaks.
+    Raises BadInput for a longer body and in the cases of ``answer_pieces``, and errors of
+    ``requests``: ReadTimeout where the response takes too long, others where the connection
+    breaks.
     """
     body = bytearray()  # a list of pieces takes many times as much where each has a byte or two
     for piece in answer_pieces(response):
@@ -287,7 +290,7 @@ def read_answer(response: requests.Response, limit: int) -> bytes:
 
 
 def answer_lines(response: requests.Response, longest: int = LINE) -> Iterator[bytes]:
-    """Yields the lines of a streamed answer, without their ends.
+    """Yields the lines of a streamed response, without their line breaks.
 
     Raises BadInput for a line of more than ``longest`` bytes, and the errors of ``answer_pieces``.
     """
@@ -309,11 +312,11 @@ def answer_lines(response: requests.Response, longest: int = LINE) -> Iterator[b
 
 
 def answer_pieces(response: requests.Response) -> Iterator[bytes]:
-    """Yields the pieces of a streamed answer, decompressed, each of at most 64 KiB.
+    """Yields the decompressed body of a streamed response in pieces of at most 64 KiB.
 
-    Raises BadInput where decompression makes more than 64 MiB and more than ``RATIO`` times what
-    came, or where the encoding was not asked for; ReadTimeout where the answer takes too long, and
-    other errors of requests where the connection breaks.
+    Raises BadInput where decompression makes more than 64 MiB and more than ``RATIO`` times the
+    bytes received, or where the response has an encoding other than gzip. Raises ReadTimeout where
+    the response takes too long, and other errors of ``requests`` where the connection breaks.
     """
     request: _Request | None = getattr(response.raw, "watched", None)
     decoder = _decoder(response)
@@ -383,7 +386,8 @@ def _decoded(decoder: Any, piece: bytes, response: requests.Response) -> Iterato
 
 
 def check_no_redirect(response: requests.Response) -> None:
-    """Raises BadInput for a redirect: a token must only go to the address that was named."""
+    """Raises BadInput if the response is a redirect, since a token must only go to the address
+    that the user named."""
     if response.is_redirect or 300 <= response.status_code < 400:
         to = printable(response.headers.get("Location", ""))[:200]
         response.close()

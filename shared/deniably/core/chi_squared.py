@@ -6,7 +6,8 @@ import math
 
 
 def chi_squared_tail(x: float, degrees: int) -> float:
-    """Returns P(chi-squared > x): a finite sum, from erfc for odd degrees, exp for even ones.
+    """Returns P(X > x) for X with the chi-squared distribution and this many degrees of freedom.
+    The result is a finite sum, which begins with erfc for odd degrees and with exp for even ones.
 
     Source: Abramowitz and Stegun 1964, 26.4.4 and 26.4.5.
 

@@ -29,8 +29,8 @@ class Coins:
     """A source of uniform integers, drawn by rejection from the operating system's random bytes.
 
     ``source(count)`` returns the next ``count`` random bytes; only tests pass one. Make a new
-    object for each report. It fetches bytes for several draws at a time, and unused ones are
-    discarded with it.
+    object for each report. An object fetches the bytes of several draws at a time, and the unused
+    ones are discarded with it.
 
     >>> coins = Coins(lambda count: bytes(count))  # a source of zeros
     >>> coins.below(6), coins.below_each(range(6, 8)), coins.choose([3, 1]), coins.pick(5, 2)
@@ -59,9 +59,10 @@ class Coins:
                 return drawn
 
     def below_each(self, bounds: range) -> list[int]:
-        """Returns ``below(n)`` for each bound n, in this order: the same draws, but quicker.
+        """Returns ``below(n)`` for each n in ``bounds``, in this order: the same draws as one by
+        one, but faster.
 
-        Raises ValueError, before any draw, unless each is from 1 to 2**53.
+        Raises ValueError, before any draw, unless each bound is from 1 to 2**53.
         """
         # An audit watches every draw, by a ``below`` of its own.
         if len(bounds) < _FEW or type(self).below is not Coins.below:
@@ -101,10 +102,11 @@ class Coins:
         return step % 2 == 1
 
     def pick(self, n: int, size: int) -> list[int]:
-        """Returns ``size`` distinct integers below ``n``; every ordered choice is equally likely.
+        """Returns ``size`` distinct integers below ``n``; every choice and order of them is
+        equally likely.
 
         Source: a Fisher-Yates shuffle, stopped after ``size`` steps. Raises ValueError unless
-        0 <= size <= n.
+        ``0 <= size <= n``.
         """
         if not 0 <= size <= n:
             raise ValueError(f"pick cannot take {size} of {n} integers")
@@ -117,8 +119,8 @@ class Coins:
     def draw_id(self) -> str:
         """Returns the id of a report: 128 random bits as 32 hexadecimal digits (SPEC 5).
 
-        A method of its own lets an audit, which cannot walk 2**128 branches, watch each id that is
-        drawn and look for it in the report.
+        An audit replaces this method: it cannot enumerate 2**128 branches, so it notes each id
+        that is drawn and looks for it in the report.
         """
         return "".join(f"{self.below(1 << 32):08x}" for _ in range(4))
 

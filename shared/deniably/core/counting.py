@@ -7,7 +7,8 @@ EVERYBODY = 10**10
 
 
 def counted(n: int, singular: str, many: str = "") -> str:
-    """Returns a count with its noun; ``many`` is the plural of a noun that takes more than an s.
+    """Returns a count with its noun as text; ``many`` is the plural of a noun that does not just
+    add an s.
 
     >>> counted(1, "report"), counted(1234, "person", "people")
     ('1 report', '1,234 people')

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class DeniablyError(Exception):
-    """The root of every error raised on purpose."""
+    """The base class of every error that Deniably raises on purpose."""
 
 
 class BadMechanism(DeniablyError, ValueError):
@@ -51,7 +51,8 @@ class BadMechanism(DeniablyError, ValueError):
 class BadAnswer(DeniablyError, ValueError):
     """An answer is missing, or is not one of the question's choices.
 
-    Attributes: ``question`` (a name, or None where the mechanism alone was called).
+    Attributes: ``question``, the name of the question; None where a mechanism was called by
+    itself.
     """
 
     def __init__(self, why: str, question: str | None = None) -> None:
@@ -72,8 +73,9 @@ class BadReport(DeniablyError, ValueError):
 class Problem:
     """One thing that is wrong in a definition, and where.
 
-    ``code`` names the kind of mistake for programs: unreadable, unknown-key, missing-key,
-    not-allowed (a value), control-character, or impossible, where each key is right by itself.
+    ``code`` is the type of the mistake for programs: unreadable, unknown-key, missing-key,
+    not-allowed (a value), control-character, or impossible (each key is right by itself, but not
+    all together).
     """
 
     path: str
@@ -94,12 +96,12 @@ class BadSurvey(DeniablyError, ValueError):
 
 
 class BadKey(DeniablyError, ValueError):
-    """A file is not an author's key. The message holds nothing of the file."""
+    """A file is not an author's key. The message has no content of the file."""
 
 
 class BadWords(DeniablyError, ValueError):
-    """The words that were typed do not open the copy of an author's key. The message holds none of
-    them."""
+    """The words that were typed do not open the encrypted copy of an author's key. The message has
+    none of these words."""
 
 
 class BadSignature(DeniablyError, ValueError):
@@ -107,7 +109,7 @@ class BadSignature(DeniablyError, ValueError):
 
 
 class BadInvitation(DeniablyError, ValueError):
-    """A text is not an invitation code. The message holds nothing of the text."""
+    """A text is not an invitation code. The message has no part of the text."""
 
 
 class Incomparable(DeniablyError, ValueError):
@@ -115,7 +117,8 @@ class Incomparable(DeniablyError, ValueError):
 
 
 class BadRegister(DeniablyError, ValueError):
-    """A register contradicts itself, an earlier copy of it, or a survey's definition."""
+    """A register contradicts itself, an earlier copy of the same register, or a survey's
+    definition."""
 
 
 class Refused(DeniablyError):
@@ -125,7 +128,8 @@ class Refused(DeniablyError):
 class AuthorChanged(Refused):
     """The survey is signed by an author whom the device does not know at this server.
 
-    Attributes: ``origin``, the ``fingerprint`` of the new author, and ``known``, those before.
+    Attributes: ``origin`` (the server), ``fingerprint`` (of the new author's key), and ``known``
+    (the fingerprints of the authors that the device knows there).
     """
 
     def __init__(self, origin: str, fingerprint: str, known: tuple[str, ...]) -> None:
@@ -147,9 +151,10 @@ class Uninvited(Refused):
 
 
 class BadLink(Refused):
-    """The link lacks a value of a key of the survey's strata, or has another one.
+    """The link lacks a value of a key of the survey's strata, or has a value that the survey does
+    not have.
 
-    Attributes: the ``key``. The message holds nothing of the link.
+    Attributes: ``key``, that key. The message has no part of the link.
     """
 
     def __init__(self, key: str) -> None:
@@ -161,12 +166,12 @@ class BadLink(Refused):
 
 
 class BudgetSpent(Refused):
-    """A report would take the privacy loss of one person above a limit of the device.
+    """A report would raise the privacy loss of one person above a limit of the device.
 
-    Attributes: ``scope`` (survey, author or overall), the losses ``spent`` so far and ``asked``
-    now, and ``limit``, an epsilon (a delta where ``of_delta`` is true). ``until`` is the first day
-    on which enough of what was spent has stopped counting, such as 2027-03-03; None if there is
-    no such day.
+    Attributes: ``scope`` of the limit (survey, author or overall), the loss ``spent`` so far and
+    the loss ``asked`` for now, and ``limit``, an epsilon (a delta where ``of_delta`` is true).
+    ``until`` is the first day, such as 2027-03-03, on which old losses no longer count and the
+    report fits the limit; None if there is no such day.
     """
 
     until: str | None = None
@@ -217,13 +222,13 @@ class WavesSent(Refused):
 
 
 class BadMemory(DeniablyError, ValueError):
-    """A file is not a device's memory. The message holds nothing of the file."""
+    """A file is not a device's memory. The message has no content of the file."""
 
 
 class BadInput(DeniablyError, OSError):
-    """A file or an answer is not read: it is too large, too slow, or no regular file.
+    """A file or an HTTP response is not read: it is too large, too slow, or no regular file.
 
-    As an OSError it has a ``strerror`` (what was wrong, and how to mend it) and a ``filename``.
+    As an OSError it has a ``strerror`` (what is wrong, and how to mend it) and a ``filename``.
     """
 
     def __init__(self, why: str, source: object) -> None:
@@ -239,7 +244,8 @@ class NoResults(DeniablyError):
 
 
 class NoFigure(DeniablyError, ValueError):
-    """The survey has no such question, or the question no such figure; the message says which."""
+    """The survey has no such question, or the question has no such figure; the message says
+    which."""
 
 
 class BadModel(DeniablyError, ValueError):

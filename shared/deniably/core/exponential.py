@@ -12,11 +12,11 @@ from functools import lru_cache
 
 @lru_cache(maxsize=1024)  # a budget has few limits, and each report needs them
 def exp_bounds(x: Fraction, bits: int) -> tuple[int, int]:
-    """Returns integers with ``low <= 2**bits * e**x <= high``, for ``0 <= x <= 64``.
+    """Returns integers (low, high) with ``low <= 2**bits * e**x <= high``, for ``0 <= x <= 64``.
 
     Sums the Taylor series in fixed point, each term rounded down for ``low`` and up for ``high``.
-    Once the index has passed ``2x`` the terms at least halve, so the rest of the series is at
-    most the last term. Raises ValueError where x is outside the range.
+    Once the index has passed ``2x`` the terms at least halve, so the rest of the series is at most
+    the last term. Raises ValueError where x is outside the range.
 
     >>> exp_bounds(Fraction(1), bits=20)  # 2**20 * e is about 2850325.0
     (2850322, 2850331)

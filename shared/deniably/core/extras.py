@@ -7,10 +7,11 @@ import sys
 
 
 def install_command(extra: str) -> str:
-    """Returns the shell command that installs an extra's libraries in the running environment.
+    """Returns the shell command that installs the libraries of an extra (a group of optional
+    dependencies) in the running environment.
 
-    Deniably is on no package index. It is installed there already, so pip asks the index for the
-    libraries alone.
+    Deniably is on no package index. Since it is installed already, pip asks the index only for the
+    libraries.
 
     >>> install_command("server").endswith("-m pip install 'deniably[server]'")
     True

@@ -7,7 +7,8 @@ from urllib.parse import urlsplit
 
 
 def is_here(url: str) -> bool:
-    """Returns whether the URL's host is localhost or a loopback address; resolves no name."""
+    """Returns whether the URL's host is this machine: localhost or a loopback address. No host
+    name is looked up."""
     host = urlsplit(url).hostname or ""
     try:
         return host == "localhost" or ip_address(host).is_loopback

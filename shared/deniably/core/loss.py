@@ -17,12 +17,12 @@ _STEP = 64  # the largest exponent that exp_bounds takes
 
 @dataclass(frozen=True)
 class Loss:
-    """A bound of local differential privacy: epsilon = ln(odds) + exponent, and delta.
+    """A privacy loss under local differential privacy: epsilon = ln(odds) + exponent, and delta.
 
     A report changes the odds between two answers by at most the factor ``odds * e**exponent``,
-    except with probability ``delta``. Finite mechanisms have rational odds and exponent 0;
-    Laplace noise has odds 1 and a rational exponent. ``loss + loss`` is sequential composition
-    (Dwork and Roth 2014, theorem 3.16).
+    except with probability ``delta``. Finite mechanisms have rational odds and exponent 0; Laplace
+    noise has odds 1 and a rational exponent. ``loss + loss`` is sequential composition (Dwork and
+    Roth 2014, theorem 3.16).
 
     >>> coin, noise = Loss(odds=Fraction(3)), Loss(exponent=Fraction(1, 2))
     >>> (coin + noise).epsilon_text()
@@ -59,7 +59,7 @@ class Loss:
     def odds_bound(self) -> Fraction:
         """The bound ``odds * e**exponent`` of the likelihood ratio of a report under two answers.
 
-        Exact where the exponent is 0, else rounded up by about 2**-60 of it.
+        Exact if the exponent is 0, otherwise rounded up, by a relative error of about 2**-60.
         """
         if not self.exponent:
             return self.odds
@@ -97,10 +97,11 @@ def _ln(odds: Fraction) -> Decimal:
 
 
 def largest(losses: Sequence[Loss], count: int) -> Loss:
-    """Returns a bound of the total of any ``count`` losses, for surveys that ask some questions.
+    """Returns a bound of the sum of any ``count`` of the ``losses``, for surveys in which a device
+    draws some of the questions.
 
-    Epsilon and delta are maximised separately: questions with large odds may have no delta, and
-    those with a delta small odds.
+    Epsilon and delta are maximised separately, because questions with large odds may have no
+    delta, and questions with a delta may have small odds.
     """
     odds = sorted(losses, reverse=True)[:count]
     deltas = sorted((loss.delta for loss in losses), reverse=True)[:count]

@@ -8,5 +8,5 @@ from importlib.metadata import version
 
 @cache  # it reads and parses a file, and every page of results states it
 def own_version() -> str:
-    """Returns the version that is installed, such as 1.2.0."""
+    """Returns the installed version of Deniably, such as 1.2.0."""
     return version("deniably")

@@ -35,9 +35,11 @@ def printable(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Returns a ``printable`` text, with line breaks of every kind and tabs turned into spaces.
+    """Returns a text without the characters that ``printable`` removes, and with a space for every
+    line break and tab.
 
-    So no part of it looks like the program's own output, or like code where it is in a comment.
+    So no part of the text looks like the program's own output, or like code where the text is in a
+    comment.
 
     >>> one_line("Health\\r\\nsystem('touch x')\\u2028#\\x85")
     "Health system('touch x') # "
@@ -46,9 +48,11 @@ def one_line(text: str) -> str:
 
 
 def steering_problems(value: object) -> Iterator[Problem]:
-    """Yields a Problem for every text in a JSON value with a character that changes its display.
+    """Yields a Problem for every text in a survey's definition that has a character which changes
+    how the text is displayed.
 
-    ``value`` is a survey's definition. Line breaks are allowed in ``intro`` and ``contact`` alone.
+    ``value`` is the definition as a JSON value. Line breaks are allowed in ``intro`` and
+    ``contact`` alone.
     """
     for path, text in _texts(value, "$"):
         if why := _what_steers(path, text):
@@ -56,7 +60,8 @@ def steering_problems(value: object) -> Iterator[Problem]:
 
 
 def refused_texts(value: object) -> Iterator[Problem]:
-    """Yields a Problem for each text that ``steering_problems`` finds, quoting its beginning.
+    """Yields the problems of ``steering_problems``, where each message also quotes the beginning
+    of the text.
 
     At most 64 characters are quoted, in ASCII.
     """

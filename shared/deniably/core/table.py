@@ -25,9 +25,10 @@ Cell = str | float | bool | None
 class Table:
     """A table: ``rows`` are dicts by column name, for programs; ``lines`` are texts for people.
 
-    All rows have the same columns in the same order. ``lines`` is a line of headings, then lines
-    of as many texts. Its first ``texts`` columns are left-aligned words, the others right-aligned
-    figures. ``caption`` stands above the table; ``notes`` are sentences below it.
+    All rows have the same columns in the same order. The first of ``lines`` has the headings, and
+    every line has as many texts. The first ``texts`` columns of the lines are words, aligned left;
+    the others are numbers, aligned right. ``caption`` is printed above the table; ``notes`` are
+    sentences below it.
 
     >>> people = [{"answer": "yes", "n": 60}, {"answer": "no", "n": 40}]
     >>> Table("Answers", people, [["answer", "n"], ["yes", "60"], ["no", "40"]], 1, [])
@@ -51,18 +52,18 @@ class Table:
     def to_frame(self, engine: str) -> Any: ...
 
     def to_frame(self, engine: str = "pandas") -> Any:
-        """Returns the rows as a frame of pandas, or of another ``engine``, such as "polars".
+        """Returns the rows as a data frame of pandas, or of another library, such as "polars",
+        which ``engine`` names.
 
-        Raises ImportError where the engine, or narwhals for another one than pandas, is not
-        installed; ValueError for an unknown engine.
+        Raises ImportError where that library, or narwhals for a library other than pandas, is not
+        installed; ValueError for an unknown library.
         """
         names = list(self.rows[0]) if self.rows else []
         columns = {name: [row[name] for row in self.rows] for name in names}
         return frame(columns) if engine == "pandas" else _other_frame(columns, engine)
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the ``caption``, ``rows`` and ``notes`` under these keys, as plain values for
-        JSON."""
+        """Returns {"caption": ..., "rows": ..., "notes": ...}, with plain values for JSON."""
         return {
             "caption": self.caption,
             "rows": [dict(row) for row in self.rows],
@@ -77,7 +78,7 @@ class Table:
         return Markdown.joined("\n\n", [caption, table, *notes]).source + "\n"
 
     def to_latex(self) -> str:
-        """Returns the table as LaTeX, which needs no package: caption, ``tabular`` and notes."""
+        """Returns the table as LaTeX that needs no package: caption, ``tabular`` and notes."""
         notes = [
             Latex.filled("\n\n\\smallskip\\footnotesize {note}", note=Latex.text(note))
             for note in self.notes
@@ -124,8 +125,8 @@ class Table:
 
 
 def frame(columns: Mapping[str, Sequence[object]]) -> pd.DataFrame:
-    """Returns columns, by name, as a pandas DataFrame. Raises ImportError where pandas is not
-    installed."""
+    """Returns ``columns``, {name: values}, as a pandas DataFrame. Raises ImportError where pandas
+    is not installed."""
     try:
         import pandas as pd
     except ImportError:
@@ -151,7 +152,8 @@ def _other_frame(columns: Mapping[str, Sequence[object]], engine: str) -> Any:
 
 
 def aligned(lines: Iterable[Sequence[str]], texts: int) -> list[str]:
-    """Returns lines with the cells in columns: the first ``texts`` left-aligned, the others right.
+    """Returns lines of text with the cells in columns of equal width: the first ``texts`` columns
+    aligned left, the others right.
 
     Characters that control a terminal are left out: a cell may come from a server or a file.
     """

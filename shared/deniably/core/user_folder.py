@@ -7,13 +7,13 @@ from pathlib import Path
 
 
 def home() -> Path:
-    """Returns the folder named by the environment variable DENIABLY_HOME, or ``settings()`` without
-    one."""
+    """Returns the folder that the environment variable DENIABLY_HOME names; ``settings()`` if the
+    variable is not set or empty."""
     return Path(folder) if (folder := os.environ.get("DENIABLY_HOME")) else settings()
 
 
 def settings() -> Path:
-    """Returns the folder of the user's settings for Deniably; ignores DENIABLY_HOME."""
+    """Returns the folder of the user's settings for Deniably, whatever DENIABLY_HOME says."""
     import click
 
     return Path(click.get_app_dir("deniably"))

@@ -25,8 +25,9 @@ P = ParamSpec("P")
 
 @dataclass(frozen=True)
 class Case:
-    """One way to run an experiment on a survey: ``about`` is the label of the question (or the
-    title of the survey) it is about, ``given`` the arguments that come from the survey."""
+    """One possible run of an experiment on a survey. ``about`` is the label of the question whose
+    mechanism is used, or the title of the survey; ``given`` has the arguments that come from the
+    survey."""
 
     about: str
     given: Mapping[str, Any]
@@ -39,9 +40,10 @@ Cases = Callable[[Survey], Iterator[Case]]
 class Entry:
     """An experiment of the catalogue.
 
-    ``name`` is that of its command and page, and ``function`` runs it in Python. ``inputs`` and
-    ``defaults`` are by name of the parameter. ``cases(survey)`` yields the ways to run it on a
-    survey. ``instead`` is {argument of a case: the inputs it replaces}.
+    ``name`` is the name of its command and of its page, and ``function`` runs it in Python.
+    ``inputs`` and ``defaults`` are by name of the parameter. ``cases(survey)`` yields all possible
+    runs on a survey. ``instead`` is {argument from a survey: the inputs that the argument
+    replaces}.
     """
 
     name: str
@@ -55,15 +57,15 @@ class Entry:
     instead: Mapping[str, Sequence[str]]
 
     def left(self, case: Case | None) -> dict[str, ExperimentInput]:
-        """Returns the inputs, by name, that a reader still has to choose: without a ``case`` all of
-        them, otherwise those that the case does not fix or replace."""
+        """Returns the inputs, by name, that a reader still has to choose: all inputs if ``case``
+        is None, otherwise those that the arguments of the case neither set nor replace."""
         fixed: Mapping[str, Any] = case.given if case else {}
         taken = {*fixed, *(name for key in fixed for name in self.instead.get(key, ()))}
         return {name: reader for name, reader in self.inputs.items() if name not in taken}
 
     def read(self, values: Mapping[str, object], case: Case | None = None) -> dict[str, Any]:
-        """Returns checked values of the inputs that ``left`` returns, by name. ``values`` may be
-        Python values or text; inputs that are not among them have their defaults.
+        """Returns the checked value of every input that ``left(case)`` returns, by name.
+        ``values`` has Python values or texts; an input that it lacks gets its default.
 
         Raises ValueError if there is no such input, or if a value is out of range.
         """
@@ -95,9 +97,9 @@ def experiment(
     """Returns a decorator that registers a function as an experiment. The decorated function reads
     and checks its inputs before every run, and returns an ``Experiment``.
 
-    ``title`` is a few words, ``question`` what the experiment answers. ``cases(survey)`` yields the
-    ways to run it on a survey. ``instead`` is {argument: the inputs it replaces}: an experiment
-    that was given such an argument does not list those inputs.
+    ``title`` is a few words, ``question`` what the experiment answers. ``cases(survey)`` yields
+    all possible runs on a survey. ``instead`` is {argument: the inputs that the argument
+    replaces}: a run with such an argument does not list those inputs.
     """
 
     def registered(function: Callable[P, ExperimentFindings]) -> Callable[P, Experiment]:
@@ -148,8 +150,9 @@ def experiment(
 
 
 def each_question(arguments_for: Callable[[Question], Mapping[str, Any] | None]) -> Cases:
-    """Returns the cases of an experiment on single questions. ``arguments_for(question)`` returns
-    the arguments for one question, or None if the experiment does not apply to it."""
+    """Returns a function that yields the runs of an experiment on the questions of a survey, one
+    question in each run. ``arguments_for(question)`` returns the arguments for one question, or
+    None if the experiment does not apply to it."""
 
     def cases(survey: Survey) -> Iterator[Case]:
         for question in survey.questions:
@@ -160,13 +163,14 @@ def each_question(arguments_for: Callable[[Question], Mapping[str, Any] | None])
 
 
 def entries() -> dict[str, Entry]:
-    """Returns all experiments by the name of their command and page, in the order of the
+    """Returns all experiments as {name of the command and page: experiment}, in the order of the
     handout."""
     return dict(_entries())
 
 
 def of_survey(survey: Survey, *, seed: int = 1) -> list[Experiment]:
-    """Returns all experiments that apply to a survey, each run with the survey's own mechanisms."""
+    """Returns the results of all experiments that apply to a survey, each run with the survey's
+    own mechanisms."""
     return [
         entry.run(case, **_seeded(entry, seed))
         for entry in entries().values()

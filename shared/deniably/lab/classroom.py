@@ -36,10 +36,11 @@ TELLING = 9
 @dataclass(frozen=True)
 class GuessTarget:
     """The figure that a class guesses before it sees the result: the first figure of a question,
-    from ``low`` to ``high``.
+    with a value from ``low`` to ``high``.
 
-    ``label`` is the choice whose share it is, empty for a mean, which has a ``unit``. ``number`` is
-    the position, from 1, of the question among those that the funnel applies to.
+    ``label`` is the choice whose share the figure is, empty for a mean, which has a ``unit``.
+    ``number`` is the position of the question, counted from 1, among the questions to which the
+    experiment ``noise_averages_out`` (the funnel) applies.
     """
 
     label: str
@@ -49,7 +50,8 @@ class GuessTarget:
     number: int
 
     def part(self, value: float) -> float:
-        """Returns a value as a fraction of the range: 0 at the low end and 1 at the high end."""
+        """Returns a value of the figure as a fraction of the range: 0 at ``low`` and 1 at
+        ``high``."""
         return (value - self.low) / (self.high - self.low)
 
 
@@ -79,8 +81,9 @@ def target(survey: Survey, question: Question) -> GuessTarget | None:
 
 
 def place(survey: Survey, question: Question, experiment: str) -> int | None:
-    """Returns the position of a question, from 1, among those that the experiment with this name
-    applies to; None if it does not apply."""
+    """Returns the position of a question, counted from 1, among the survey's questions to which
+    the experiment with this name applies; None if the experiment does not apply to the
+    question."""
     cases = [case.about for case in entries()[experiment].cases(survey)]
     if question.label not in cases:
         return None
@@ -88,15 +91,17 @@ def place(survey: Survey, question: Question, experiment: str) -> int | None:
 
 
 def case(survey: Survey, target: GuessTarget) -> Case:
-    """Returns the funnel's arguments for the target's question."""
+    """Returns the run of the funnel (the experiment ``noise_averages_out``) on the target's
+    question."""
     return [*entries()[FUNNEL].cases(survey)][target.number - 1]
 
 
 def margin(survey: Survey, question: Question, people: int) -> float:
-    """Returns the half-width of the 95 % interval from this number of people, as a share, where it
-    is widest.
+    """Returns the half-width, as a share, of the 95 % interval that results from ``people``
+    people, for the worst spread of answers.
 
-    The interval is about everybody whom these people stand for, like the intervals of results.
+    The interval is for the population that these people are a sample of, like the intervals of
+    results.
     """
     figure = groups(question)[0].figures[0]
     assert isinstance(figure, Share | Average)
@@ -108,8 +113,9 @@ def margin(survey: Survey, question: Question, people: int) -> float:
 
 
 def more_telling(question: Question, people: int) -> float | None:
-    """Returns the half-width of the interval that the question would have with the odds
-    ``TELLING``. Returns None unless it asks for one of several choices with lower odds."""
+    """Returns the half-width of the interval that the question would have if its odds were
+    ``TELLING``. Returns None if its odds are not lower than that, and for questions other than one
+    choice out of several."""
     (first, *_) = groups(question)
     if question.type not in ("yes_no", "select_one"):
         return None
@@ -119,15 +125,15 @@ def more_telling(question: Question, people: int) -> float | None:
 
 
 def sizes(people: int, seen: SeenEstimate | None = None) -> list[int]:
-    """Returns the numbers of people for which a class's funnel is drawn, ascending. ``seen`` is the
-    estimate to be drawn in it, if there is one."""
+    """Returns, ascending, the numbers of people at which a class's funnel is drawn. ``seen`` is
+    the class's estimate, if it is to be drawn in the funnel."""
     sizes_shown = {people, 2 * people, *([seen.n] if seen and seen.n > 1 else [])}
     wider = {min(10, *sizes_shown), max(300, 5 * max(sizes_shown))}
     return sorted({min(size, _MOST_PEOPLE) for size in sizes_shown | wider})
 
 
 def seen(target: GuessTarget, result: QuestionResult) -> SeenEstimate:
-    """Returns a target's estimate from the results of its question."""
+    """Returns the estimate of the target's figure from the results of its question."""
     document: Any = result
     if target.label:
         chosen = next(choice for choice in document.choices if choice.label == target.label)
@@ -136,8 +142,8 @@ def seen(target: GuessTarget, result: QuestionResult) -> SeenEstimate:
 
 
 def centre(target: GuessTarget, estimate: SeenEstimate | None) -> Fraction:
-    """Returns the share at the middle of the funnel: the estimate in whole percentage points, or
-    1/2 without an estimate."""
+    """Returns the share that the funnel is drawn around: the class's estimate as a fraction of the
+    range, rounded to hundredths, or 1/2 without an estimate."""
     if estimate is None or not estimate.row.drawn:
         return Fraction(1, 2)
     share = min(max(target.part(estimate.row.estimate), 0.0), 1.0)
@@ -145,8 +151,9 @@ def centre(target: GuessTarget, estimate: SeenEstimate | None) -> Fraction:
 
 
 def rows_of(target: GuessTarget, estimate: SeenEstimate) -> list[dict[str, Cell]]:
-    """Returns rows for the funnel's picture: one with the estimate and two with the ends of its
-    interval; none if the results say that it is too uncertain."""
+    """Returns three rows that add the estimate to the funnel's picture: one with the estimate, and
+    two with the ends of its interval. Returns an empty list for an estimate that is too uncertain
+    to be drawn."""
     if not estimate.row.drawn or estimate.n < 2:
         return []
     people: Cell = estimate.n
@@ -162,8 +169,8 @@ def precision(
     alone: float | None = None,
 ) -> list[str]:  # fmt: skip
     """Returns sentences that state how far off the estimate from this number of people may be, and
-    what would reduce that. ``alone`` is the half-width for these people only, a share from the
-    funnel's rows; None leaves it out."""
+    what would make it more precise. ``alone`` is the half-width, as a share, of the interval for
+    exactly these people; None leaves out the sentence about it."""
 
     def points(of: float) -> str:
         return written(half(of), words)
@@ -182,6 +189,6 @@ def precision(
 
 
 def written(number: str, words: Words) -> str:
-    """Returns English text with its digit separators and decimal points in the style of the
-    language of ``words``."""
+    """Returns ``number``, a text in English style, with the digit separators and the decimal point
+    of the language of ``words``."""
     return number.translate({ord(","): words("number.group"), ord("."): words("number.point")})

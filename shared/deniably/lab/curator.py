@@ -30,7 +30,7 @@ from deniably.mechanisms.gaussian_noise import analytic_delta, analytic_sigma
 @dataclass(frozen=True)
 class Added:
     """Noise that is added to a number. ``scale`` is b in Laplace's density e**(-|x| / b) / (2 b),
-    or the sigma of Gauss's."""
+    or the standard deviation of Gaussian noise."""
 
     shape: Literal["laplace", "gauss"]
     scale: float
@@ -78,7 +78,7 @@ class Added:
 
 
 class Calibrated(Protocol):
-    """A promise of privacy that determines how much noise is needed."""
+    """A privacy guarantee from which the amount of noise follows."""
 
     def noise(self, sensitivity: float, numbers: int = 1) -> Added:
         """Returns the noise for each of ``numbers`` published numbers, where one person's answer
@@ -100,8 +100,8 @@ class LaplaceNoise:
         _check_positive(epsilon=self.epsilon)
 
     def noise(self, sensitivity: float, numbers: int = 1) -> Added:
-        """Returns the noise for each of ``numbers``. Its scale b is the sum of their sensitivities
-        (the L1 sensitivity) over epsilon.
+        """Returns the noise for each of ``numbers`` published numbers, with the scale b = L1
+        sensitivity / epsilon. The L1 sensitivity is the sum of the sensitivities of all numbers.
 
         >>> round(LaplaceNoise(1).noise(1).deviation, 3)
         1.414
@@ -111,8 +111,8 @@ class LaplaceNoise:
 
 @dataclass(frozen=True)
 class GaussNoise:
-    """The analytic Gaussian mechanism: the smallest sigma that keeps (epsilon, delta), for any
-    epsilon.
+    """The analytic Gaussian mechanism, for any epsilon: it has the smallest sigma that keeps
+    (``epsilon``, ``delta``).
 
     Source: Balle and Wang 2018 (ICML), theorem 8. Raises ValueError unless epsilon is above 0 and
     delta between 0 and 1.
@@ -125,7 +125,8 @@ class GaussNoise:
         _check_promise(self.epsilon, self.delta)
 
     def noise(self, sensitivity: float, numbers: int = 1) -> Added:
-        """Returns the noise for each of ``numbers``, by their L2 sensitivity.
+        """Returns the noise for each of ``numbers`` published numbers. Their L2 sensitivity, which
+        determines the noise, is ``sensitivity`` times the root of ``numbers``.
 
         >>> round(GaussNoise(1, 1e-5).noise(1).deviation, 3)
         3.731
@@ -136,11 +137,11 @@ class GaussNoise:
 
 @dataclass(frozen=True)
 class ClassicalGaussNoise:
-    """The textbook's Gaussian mechanism: sigma = Delta sqrt(2 ln(1.25 / delta)) / epsilon, with the
-    L2 sensitivity Delta.
+    """The textbook's Gaussian mechanism: sigma = Delta sqrt(2 ln(1.25 / delta)) / epsilon, with
+    the L2 sensitivity Delta.
 
-    It is proved for epsilon < 1 only (Dwork and Roth 2014, theorem A.1). There it has more noise
-    than needed; above ``classical_limit(delta)`` it has too little. Raises ValueError unless
+    The formula is proved for epsilon < 1 only (Dwork and Roth 2014, theorem A.1). There sigma is
+    larger than needed; above ``classical_limit(delta)`` it is too small. Raises ValueError unless
     epsilon is above 0 and delta between 0 and 1.
     """
 
@@ -151,7 +152,8 @@ class ClassicalGaussNoise:
         _check_promise(self.epsilon, self.delta)
 
     def noise(self, sensitivity: float, numbers: int = 1) -> Added:
-        """Returns the noise by the textbook's formula, even where its promise does not hold.
+        """Returns the noise for each of ``numbers`` published numbers by the textbook's formula,
+        even for an epsilon at which the formula is false.
 
         >>> round(ClassicalGaussNoise(1, 1e-5).noise(1).deviation, 3)
         4.845
@@ -180,8 +182,7 @@ def classical_limit(delta: float) -> float:
 
 @dataclass(frozen=True)
 class Published:
-    """A number that a curator would publish: the ``exact`` number of the table, and the noise added
-    to it."""
+    """A number as a curator would publish it: its ``exact`` value, and the noise that is added."""
 
     exact: float
     noise: Added
@@ -194,7 +195,7 @@ class Published:
 
 def count(having: npt.ArrayLike, by: Calibrated) -> Published:
     """Returns the number of people who have something, as a curator would publish it. ``having``
-    has a truth value for each person. Raises ValueError unless it is one row.
+    has a truth value for each person. Raises ValueError unless ``having`` has one dimension.
 
     >>> count([True, False, True], LaplaceNoise(0.1)).noise.mean_distance
     10.0
@@ -230,14 +231,14 @@ def mean(values: npt.ArrayLike, low: float, high: float, by: Calibrated) -> Publ
 def selection_law(
     utilities: npt.ArrayLike, epsilon: float, sensitivity: float = 1.0, *, monotone: bool = False
 ) -> Floats:
-    """Returns the probability with which the exponential mechanism chooses each candidate, by its
-    utility.
+    """Returns, for each candidate, the probability that the exponential mechanism chooses it, by
+    its utility.
 
-    One person's answer moves a utility by at most ``sensitivity``. If it can only move all
+    One person's answer moves a utility by at most ``sensitivity``. If one answer can only move all
     utilities in the same direction (``monotone``), half the noise is enough. Counts of people who
     may each change their choice are not monotone: one falls as another rises. Source: McSherry and
-    Talwar 2007 (FOCS), theorem 6; Dwork and Roth 2014, theorem 3.10. Raises ValueError unless there
-    is a candidate and epsilon and sensitivity are above 0.
+    Talwar 2007 (FOCS), theorem 6; Dwork and Roth 2014, theorem 3.10. Raises ValueError unless
+    there is a candidate and epsilon and sensitivity are above 0.
 
     >>> selection_law([3.0, 1.0], epsilon=1).round(3)
     array([0.731, 0.269])
@@ -267,16 +268,17 @@ def select(law: Floats, draws: Draws, size: int = 1) -> npt.NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class Proposal:
-    """Propose-test-release: a mechanism that publishes with little noise if a table passes a
-    private test that it is far from any unstable table.
+    """Propose-test-release, with a proposed limit on how far one person can move the published
+    number. Where the limit holds with a distance to spare, the number is published with little
+    noise.
 
-    A table is unstable if one person could move its answer by more than was proposed. The test adds
-    Laplace noise to the ``distance`` (the number of people who must change their answers until the
-    table is unstable) and passes above ``threshold``. The test spends epsilon, and passes an
-    unstable table with probability ``delta`` at most; the release spends epsilon again: (2 epsilon,
-    delta) in all. Source: Dwork and Lei 2009 (STOC); Vadhan 2017, "The complexity of differential
-    privacy", proposition 3.2. Raises ValueError unless epsilon is above 0 and delta between 0 and
-    1/2.
+    A table is called unstable if one person could move its number by more than the limit. The test
+    adds Laplace noise to the ``distance`` (the number of people who must change their answers
+    until the table is unstable), and a table passes if the sum is above ``threshold``. The test
+    spends epsilon, and an unstable table passes with probability ``delta`` at most; publishing
+    spends epsilon again: (2 epsilon, delta) in all. Source: Dwork and Lei 2009 (STOC); Vadhan
+    2017, "The complexity of differential privacy", proposition 3.2. Raises ValueError unless
+    epsilon is above 0 and delta between 0 and 1/2.
     """
 
     epsilon: float
@@ -289,7 +291,8 @@ class Proposal:
 
     @property
     def threshold(self) -> float:
-        """The noisy distance, in people, above which a table passes the test.
+        """The value, in people, that the distance plus noise must exceed for a table to pass the
+        test.
 
         >>> round(Proposal(1, 1e-5).threshold, 2)
         10.82
@@ -302,21 +305,23 @@ class Proposal:
         return 2 * self.epsilon, self.delta
 
     def release_probability(self, distance: float) -> float:
-        """Returns the probability that a table at this distance passes the test; ``delta`` at
-        distance 0."""
+        """Returns the probability that a table at this distance (in people) from an unstable table
+        passes the test. At distance 0 it is ``delta``."""
         return Added("laplace", 1 / self.epsilon).beyond(self.threshold - distance)
 
     def release(self, distance: float, published: Published, draws: Draws) -> float | None:
-        """Returns the published number, or None if the table does not pass the test.
+        """Tests a table at this distance, and returns its number with noise if the table passes,
+        otherwise None.
 
-        ``published`` has the noise for the proposed sensitivity.
+        ``published`` is the number with the noise for the proposed sensitivity.
         """
         test = Added("laplace", 1 / self.epsilon).draw(draws, 1)
         return None if distance + test[0] <= self.threshold else float(published.draw(draws)[0])
 
 
 def median(values: npt.ArrayLike, low: float, high: float) -> float:
-    """Returns the lower median of values, after clipping to ``low`` and ``high``."""
+    """Returns the lower median of ``values``, each clipped to the range from ``low`` to ``high``
+    before."""
     clipped = np.sort(_clipped(values, low, high))
     # A value that somebody has, not a mean of two, which is easier to bound.
     return float(clipped[ceil(len(clipped) / 2) - 1])
@@ -327,7 +332,7 @@ def median_moves(values: npt.ArrayLike, low: float, high: float, changed: int) -
     move the median of any table that differs from this one in the answers of ``changed`` people.
 
     Source: Nissim, Raskhodnikova and Smith 2007 (STOC), section 3.1: the largest gap between two
-    values ``changed + 1`` places apart around the median.
+    values, ``changed + 1`` apart in sorted order, around the median.
     """
     clipped = np.sort(_clipped(values, low, high))
     place, size = ceil(len(clipped) / 2) - 1, len(clipped)
@@ -340,8 +345,9 @@ def median_moves(values: npt.ArrayLike, low: float, high: float, changed: int) -
 
 
 def median_distance(values: npt.ArrayLike, low: float, high: float, proposed: float) -> float:
-    """Returns how many people must change their answers until one more could move the median by
-    more than ``proposed``: 0 if one already can, inf if the whole range is not wider than that."""
+    """Returns the smallest number of people who must change their answers until one more person
+    could move the median by more than ``proposed``. It is 0 if one person already can, and inf if
+    the range from ``low`` to ``high`` is not wider than ``proposed``."""
     clipped = _clipped(values, low, high)
     if high - low <= proposed:
         return inf
@@ -364,11 +370,12 @@ _STARTS, _ROUNDS = 8, 100
 
 def k_means(points: Floats, weights: Floats, groups: int) -> Floats:
     """Returns the centres that k-means finds for weighted points, shape (groups, 2), without any
-    protection.
+    privacy protection.
 
-    Lloyd's algorithm runs from several starts, each from a heavy point and then from the points
-    with the largest weight times squared distance; the best result is returned. The same points
-    give the same centres.
+    Lloyd's algorithm runs several times, and the best result is returned. Each run begins with one
+    of the points with the largest weights as the first centre; every further centre is the point
+    with the largest weight times squared distance from the nearest centre. The same points give
+    the same centres.
     """
     best, least = points[:groups], inf
     # Stable, so that equal weights are taken in one order on every machine.
@@ -395,13 +402,14 @@ def k_means(points: Floats, weights: Floats, groups: int) -> Floats:
 def k_means_in_process(
     points: Floats, groups: int, epsilon: float, draws: Draws, steps: int = STEPS
 ) -> Floats:
-    """Returns the centres of k-means in which each round has Laplace noise on its counts and sums,
-    shape (groups, 2).
+    """Returns the centres that a curator's k-means finds, shape (groups, 2), where every round
+    adds Laplace noise to its counts and sums.
 
-    ``points`` are clipped to the square from -1 to 1. A person who moves changes two counts by 1
-    and four sums by at most 1: an L1 sensitivity of 6 in every round, among which epsilon is
-    divided. Source: Blum, Dwork, McSherry and Nissim 2005 (PODS); Su, Cao, Li, Bertino and Jin 2016
-    (CODASPY), whose neighbours have one person more or less, so that theirs is 3.
+    ``points`` are clipped to the square from -1 to 1. A person who moves from one group to another
+    changes two counts by 1 and four sums by at most 1, an L1 sensitivity of 6 in every round;
+    epsilon is divided among the rounds. Source: Blum, Dwork, McSherry and Nissim 2005 (PODS); Su,
+    Cao, Li, Bertino and Jin 2016 (CODASPY), whose neighbours have one person more or less, so that
+    theirs is 3.
     """
     inside = np.clip(points, -1, 1)
     noise = LaplaceNoise(epsilon / steps).noise(6.0)
@@ -419,8 +427,8 @@ def k_means_in_process(
 
 
 def counted_on_a_grid(cells: npt.NDArray[np.int64], areas: int, epsilon: float) -> list[Published]:
-    """Returns the noisy number of people in each area, from the area of each person in ``cells``. A
-    person who moves changes two counts by 1."""
+    """Returns the number of people in each area as a curator would publish it, with Laplace noise.
+    ``cells`` has the area (from 0) of each person. A person who moves changes two counts by 1."""
     noise = LaplaceNoise(epsilon).noise(2.0)
     return [Published(float(count), noise) for count in np.bincount(cells, minlength=areas)]
 

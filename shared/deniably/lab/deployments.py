@@ -23,10 +23,11 @@ all."""
 
 @dataclass(frozen=True)
 class Deployment:
-    """One deployment: ``who`` used an epsilon for ``what``, per ``unit``, such as "user-day".
+    """One use of differential privacy: ``who`` used an epsilon for ``what``. The epsilon is spent
+    per ``unit``, such as "user-day".
 
-    ``delta`` is 0 if none was published. ``year`` is that of publication, ``read`` the day on which
-    the ``source`` was read.
+    ``delta`` is 0 if none was published. ``year`` is the year of publication, ``read`` the day on
+    which the ``source`` was read for this table.
     """
 
     who: str

@@ -62,10 +62,11 @@ TIMES = {"half": 0.5, "as planned": 1, "double": 2}
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dossier:
-    """A dossier for an ethics board: a ``summary`` of one page, then ``parts``.
+    """A dossier for an ethics board: a ``summary`` of one page, then ``parts``. Notebooks display
+    it.
 
-    ``signed`` states what it was made from: version, digest of the survey, day, and ``n``
-    respondents. A notebook displays it.
+    ``signed`` is a sentence that states what the dossier was made from: version, digest of the
+    survey, day, and ``n`` respondents.
     """
 
     survey: Survey
@@ -75,8 +76,8 @@ class Dossier:
     parts: Sequence[DossierPart]
 
     def html(self, style: str = "") -> str:
-        """Returns an HTML page that needs nothing else and prints on A4. ``style`` is its
-        stylesheet; there is no script."""
+        """Returns the dossier as an HTML page that loads no other file, has no script, and prints
+        on A4. ``style`` is the text of its stylesheet."""
         return page(self.survey.title, self.signed, self.summary, self.parts, style).source
 
     def _repr_html_(self) -> str:
@@ -96,12 +97,13 @@ def dossier(
 ) -> Dossier:
     """Returns the dossier of a survey for ``n`` respondents, for an ethics board.
 
-    ``source`` is a YAML or JSON file as authors write it, or its contents as a mapping. The example
-    reports are drawn with ``seed``. ``file`` is the survey's file name in the commands that the
-    dossier prints; by default the name of ``source`` without its folder. ``today`` is the date it
-    states, by default today's in UTC. The audit takes ``trials`` reports of each of two answers to
-    a question, and replays devices for ``seconds``, by default as long as a verdict needs (as
-    ``audit_survey``). ``language`` is that of the summary, by default the survey's.
+    ``source`` is a YAML or JSON file as authors write it, or its contents as a mapping. The
+    example reports are drawn with ``seed``. ``file`` is the survey's file name in the commands
+    that the dossier prints; by default the name of ``source`` without its folder. ``today`` is the
+    date that the dossier states, by default today's in UTC. The audit makes ``trials`` reports of
+    each of two answers to a question. It replays devices for ``seconds``; None stands for as long
+    as a verdict needs, as in ``audit_survey``. ``language`` is that of the summary, by default the
+    survey's.
 
     Raises OSError if the file cannot be read, BadSurvey if the survey is not valid, and ValueError
     for a language without a summary, for ``n`` below 1, and if noise hides every figure.

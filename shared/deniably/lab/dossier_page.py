@@ -24,10 +24,11 @@ _STYLE: Final = f"""
 def page(
     survey: str, signed: str, summary: Summary, parts: Sequence[DossierPart], style: str
 ) -> Html:
-    """Returns the dossier as an HTML page with this title of the survey. The page fetches nothing
-    and has no script.
+    """Returns the dossier as an HTML page; ``survey`` is the survey's title. The page fetches
+    nothing and has no script.
 
-    Its first sheet has the summary, and below it ``signed``, what the dossier was made from.
+    Its first sheet has the summary, and below that ``signed``, the sentence that states what the
+    dossier was made from.
     """
     return Html.filled(
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'

@@ -43,9 +43,9 @@ def summary(
     """Returns the summary for ``n`` respondents. ``margin`` is the half-width of the interval of
     the least precise result, as a share; None leaves it out.
 
-    ``facts`` are what the author states about the study, by key; missing ones are left blank to be
-    filled in. ``outcome`` is that of the audit: "proved", "replayed", "in part", "counted" or
-    "failed".
+    ``facts`` are what the author states about the study, by key; the page has a blank line for
+    each missing fact. ``outcome`` is the outcome of the audit: "proved", "replayed", "in part",
+    "counted" or "failed".
     """
     lines = [
         (words("dossier.asked"), _questions(survey, words)),

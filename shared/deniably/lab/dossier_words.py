@@ -29,9 +29,9 @@ _YES, _NO = "yes", "no"
 
 @dataclass(frozen=True)
 class DossierPart:
-    """One part of a dossier: sentences (``said``), a table whose first line has the headings
-    (``lines``), texts as they are sent (``exactly``), sentences below (``notes``), and the
-    ``commands`` that print all its numbers."""
+    """One chapter of a dossier, in this order: sentences (``said``), a table whose first line has
+    the headings (``lines``), texts that are quoted literally, such as reports (``exactly``),
+    further sentences (``notes``), and the ``commands`` that print all its numbers."""
 
     title: str
     said: Sequence[str] = ()
@@ -43,8 +43,9 @@ class DossierPart:
 
 @dataclass(frozen=True)
 class Summary:
-    """The first page of a dossier, in the board's ``language``: labels, each with a text, which is
-    a blank line where something has to be filled in. ``below`` stands under the table."""
+    """The first page of a dossier, in the board's ``language``: a table of (label, text), with a
+    blank line as the text where the board has to fill something in. ``below`` is a sentence under
+    the table."""
 
     language: str
     title: str
@@ -127,8 +128,8 @@ def _range(grid: Range) -> str:
 
 
 def some_answer(question: Question) -> object:
-    """Returns one of the two answers that reports distinguish best, in the form that devices
-    take."""
+    """Returns an answer to a question, in the form that devices take. It is one of the two answers
+    whose reports differ most."""
     domain: Any = question.report_mechanism.law.domain
     return question.decode(domain.extremes[0])
 
@@ -142,7 +143,8 @@ def as_text(answer: object) -> str:
 
 
 def cut(report: str) -> str:
-    """Returns the text of a report, cut to 600 characters."""
+    """Returns the text of a report. A longer one than 600 characters is cut, and its length
+    added."""
     if len(report) <= _LONGEST:
         return report
     return f"{report[:_LONGEST]}… ({len(report):,} characters in all)"
@@ -214,7 +216,7 @@ def subpoena(survey: Survey) -> DossierPart:
 
 
 def unprotected(survey: Survey) -> DossierPart:
-    """Returns the part of the dossier on what no mechanism protects."""
+    """Returns the part of the dossier on risks that no mechanism protects against."""
     invited = (
         [
             "Invitations: somebody with the database and a list of who got which invitation can see"

@@ -32,8 +32,8 @@ _BITS = 53  # that a double holds exactly
 
 
 class Draws:
-    """A stream of random draws that ``seed`` determines. ``words`` give different streams for one
-    seed.
+    """A stream of random draws that is the same for the same ``seed`` and ``words``. Different
+    words give independent streams.
 
     >>> Draws(1).coins.below(1000) == Draws(1).coins.below(1000)
     True
@@ -58,15 +58,15 @@ class Draws:
         return taken
 
     def reports(self, mechanism: Randomiser[Law], answers: Iterable[Any]) -> list[tuple[int, ...]]:
-        """Returns a report for each of ``answers``, made as a device makes it."""
+        """Returns a report for each of ``answers``, made by the code that devices run."""
         return [mechanism.randomise(answer, self.coins) for answer in answers]
 
     def tally(self, mechanism: Randomiser[Law], groups: Mapping[Any, int]) -> Tally:
-        """Returns the tally of reports, one from each person; ``groups`` is {answer: number of
-        people}.
+        """Returns the tally of the reports of many people, one report from each; ``groups`` is
+        {answer: number of people}.
 
-        Up to ``AS_DEVICES`` people, reports are made as devices make them; for more, as
-        ``simulation`` does.
+        For up to ``AS_DEVICES`` people, reports are made by the code that devices run; for more,
+        by the faster samplers of ``simulation``.
         """
         law = mechanism.law
         # The choice of a sampler depends on the number of people alone, so draws stay the same.
@@ -81,7 +81,8 @@ class Draws:
 
     @contextmanager
     def bulk(self) -> Generator[None]:
-        """Makes the samplers of ``simulation`` draw from this stream within the block."""
+        """Returns a context manager: within its ``with`` block, the samplers of ``simulation``
+        draw from this stream."""
         with uniform.drawn_from(self.take):
             yield
 

@@ -12,7 +12,8 @@ from deniably.survey.questions import Question
 
 
 def question(**written: object) -> Question:
-    """Returns the question that ``deniably publish`` would make from these keys of a survey's file.
+    """Returns the question that ``deniably publish`` would make from ``written``, the keys of one
+    question in a survey's file. The keys may leave out name and label.
 
     >>> question(type="yes_no", coins={"truth": "1/2", "yes": "1/2"}).mechanism
     SubsetSelection(k=2, omega=1, own=3, other=1)
@@ -21,8 +22,8 @@ def question(**written: object) -> Question:
 
 
 def stated(privacy: Privacy) -> dict[str, object]:
-    """Returns a level of privacy as the keys that a survey's file states it with: {"epsilon": ...}
-    or {"odds": ...}."""
+    """Returns {"epsilon": ...} or {"odds": ...}: a level of privacy as a survey's file states
+    it."""
     if privacy.epsilon is not None:
         return {"epsilon": float(privacy.epsilon)}
     return {"odds": str(privacy.odds)}

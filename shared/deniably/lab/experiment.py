@@ -44,7 +44,8 @@ _STYLE: Final = f"""
 
 @dataclass(frozen=True)
 class Reference:
-    """A source: an author, a year, and in ``where`` the title, journal, equation or address."""
+    """A source: an author, a year, and ``where``, which has the title, journal, equation or
+    address."""
 
     author: str
     year: int
@@ -58,10 +59,10 @@ class Reference:
 class ExperimentFindings:
     """What the function of an experiment returns; the catalogue turns it into an ``Experiment``.
 
-    ``answer`` is one sentence, whose numbers are those of ``rows``. A row with a seeded simulation
-    has the columns ``exact``, ``drawn`` and ``standard_error``, which is the standard error of
-    ``drawn`` about ``exact``. ``notes`` are caveats. ``mechanism`` describes the mechanism in
-    words.
+    ``answer`` is one sentence, whose numbers are in ``rows`` too. A row with a simulated value has
+    the columns ``exact`` (the expected value), ``drawn`` (the simulated one), and
+    ``standard_error`` (of ``drawn`` about ``exact``). ``notes`` are caveats. ``mechanism``
+    describes the mechanism in words.
     """
 
     answer: str
@@ -75,10 +76,11 @@ class ExperimentFindings:
 class Experiment:
     """The result of an experiment: a question, its answer, a table, pictures and sources.
 
-    ``name`` is that of its command and page, ``title`` a few words. ``inputs`` are the values that
-    it was run with. ``rows`` have plain values: an exact result in the column ``exact``, a seeded
-    simulation beside it in ``drawn``, and the ``standard_error`` of the simulation. ``about`` is
-    the label of the survey's question whose mechanism was used, empty without a survey.
+    ``name`` is the name of the experiment's command and page, ``title`` a few words. ``inputs``
+    are the values that it was run with. ``rows`` are the lines of the table: an exact result is in
+    the column ``exact``, with the result of a seeded simulation in ``drawn`` and its standard
+    error in ``standard_error``. ``about`` is the label of the survey's question whose mechanism
+    was used, empty without a survey.
     """
 
     name: str
@@ -150,14 +152,14 @@ _PLAIN: Mapping[type, Callable[[Any], Any]] = {
 
 
 def plain(value: object) -> Any:
-    """Returns an input's value for JSON and readers: fractions and odds as text, such as "1/2",
-    others unchanged."""
+    """Returns the value of an input for JSON and readers: a fraction, odds or an epsilon as text,
+    such as "1/2", several numbers as a list, and other values unchanged."""
     return _PLAIN.get(type(value), lambda same: same)(value)
 
 
 def text_of(value: object) -> str:
-    """Returns an input's value as the text that a command takes: several numbers are separated by
-    commas."""
+    """Returns the value of an input as the text that a command takes; commas separate several
+    numbers."""
     plain_value = plain(value)
     return ",".join(map(str, plain_value)) if type(value) is tuple else str(plain_value)
 
@@ -174,9 +176,9 @@ def _cell(value: Cell) -> str:
 def fragment(
     experiment: Experiment, heading: int = 2, note: Callable[[str], Html] = Html.text
 ) -> Html:
-    """Returns the experiment as an HTML ``article``: question, answer, pictures, and in folded
-    sections the table, the inputs and the sources. ``heading`` is the level of its heading;
-    ``note`` writes a caveat as HTML.
+    """Returns the experiment as an HTML ``article``: question, answer, pictures, caveats, and in
+    folded sections the table, the inputs and the sources. ``heading`` is the level of its heading;
+    ``note`` turns the text of a caveat into HTML.
 
     Its CSS classes are those of the server's stylesheets ``results`` and ``lab``.
     """

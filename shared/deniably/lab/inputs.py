@@ -21,7 +21,8 @@ _MOST_DIGITS, _MOST_CHARACTERS = 12, 24
 
 @dataclass(frozen=True, kw_only=True)
 class ExperimentInput(ABC):
-    """What an input of an experiment may be, with the ``help`` text that readers see."""
+    """The rule for the values that an input of an experiment may have, with a ``help`` text for
+    readers."""
 
     help: str
 
@@ -42,7 +43,7 @@ class ExperimentInput(ABC):
 @dataclass(frozen=True, kw_only=True)
 class Real(ExperimentInput):
     """An input that is an exact number from ``minimum`` to ``maximum``. With ``percent``, pages
-    show per cents."""
+    show it in per cent."""
 
     minimum: Fraction | float
     maximum: Fraction | float
@@ -91,8 +92,8 @@ class Whole(ExperimentInput):
 
 @dataclass(frozen=True, kw_only=True)
 class SeveralOf(ExperimentInput):
-    """An input that is one to ``most`` different numbers, each allowed by ``each``. In text they
-    are separated by commas or spaces."""
+    """An input that is a list of one to ``most`` different numbers, each of the type ``each``. A
+    text has the numbers separated by commas or spaces."""
 
     each: Real | Whole
     most: int
@@ -144,8 +145,8 @@ class Level(ExperimentInput):
     maximum: Fraction | float
 
     def read(self, name: str, value: object) -> Privacy:
-        """Returns the epsilon or the odds, exactly as written. Raises ValueError if it is neither,
-        or out of range."""
+        """Returns the epsilon or the odds, exactly as written. Raises ValueError if ``value`` is
+        neither, or out of range."""
         if isinstance(value, Privacy):
             level = value
         elif isinstance(value, str) and value.strip().startswith("ln"):
@@ -198,8 +199,8 @@ EpsilonInput = Annotated[Exact | Privacy, EPSILON]
 
 
 def as_privacy(value: Exact | Privacy) -> Privacy:
-    """Returns ``value``, which must be a ``Privacy`` already: an ``EpsilonInput`` is one inside an
-    experiment, and this narrows its type."""
+    """Returns ``value`` unchanged, typed as ``Privacy``. Inside an experiment every
+    ``EpsilonInput`` has been read into a ``Privacy``, which type checkers do not know."""
     assert isinstance(value, Privacy)
     return value
 

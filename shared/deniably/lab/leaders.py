@@ -88,8 +88,8 @@ def _poisson(values: Int64, mean: float) -> Floats:
 
 
 def most_named(n: int, shares: Sequence[float]) -> float:
-    """Returns the probability that the first candidate has the largest count among n people; ties
-    are broken at random. ``shares`` are the candidates' shares in the population.
+    """Returns the probability that the first candidate is named most often by n people; ties are
+    broken at random. ``shares`` are the candidates' shares in the population.
 
     >>> round(most_named(2, [0.7, 0.3]), 9)
     0.7
@@ -123,12 +123,12 @@ def _at(count: _Count, values: Int64) -> Terms:
 
 
 def chosen(n: int, shares: Sequence[float], exponent: float) -> float:
-    """Returns the probability that the exponential mechanism chooses the first candidate from n
-    people's counts: each candidate is chosen with a probability proportional to e**(exponent *
-    count).
+    """Returns the probability that the exponential mechanism chooses the first candidate, given
+    the counts of n people. It chooses each candidate with a probability proportional to
+    e**(exponent * count); ``shares`` are the candidates' shares in the population.
 
-    This is the probability that its count is the largest after Gumbel noise of scale 1 / exponent
-    (McFadden 1974).
+    This is the probability that the first candidate's count is the largest after Gumbel noise of
+    scale 1 / exponent is added to all counts (McFadden 1974).
 
     >>> round(chosen(1, [1.0, 0.0], 1.0), 6)
     0.731059

@@ -33,13 +33,14 @@ class Picture:
 
     @property
     def points(self) -> list[dict[str, Any]]:
-        """Every number that is drawn: for each point, its mark's label in "mark", and its numbers
-        by column."""
+        """Every point that is drawn, as a dict: the label of its mark under "mark", and its
+        numbers by column."""
         return [{"mark": label, **numbers} for label, numbers in graph.numbers(self.drawing)]
 
     @property
     def described(self) -> str:
-        """The picture in words and numbers, for readers who cannot see it."""
+        """The picture in words and numbers, for readers who cannot see it; at most six points of
+        each mark."""
         marks: dict[str, list[str]] = {}
         for point in self.points:
             values = [number(value, 4).rstrip("0").rstrip(".") if value % 1 else number(value)
@@ -48,8 +49,8 @@ class Picture:
         return " ".join(f"{label}: {'; '.join(_some(each))}." for label, each in marks.items())
 
     def html(self) -> str:
-        """Returns the picture as SVG source for a page whose stylesheet has the classes of
-        ``graph``."""
+        """Returns the picture as SVG source text. The page that it is put into needs the
+        stylesheet for the CSS classes of ``graph``."""
         return self.inline().source
 
     def inline(self) -> Html:
@@ -57,7 +58,7 @@ class Picture:
         return graph.inline(self.drawing, self.title, self.described)
 
     def svg(self) -> Svg:
-        """Returns the picture as an SVG file that needs nothing else."""
+        """Returns the picture as an SVG file that loads no other file."""
         return graph.file(self.drawing, self.title, self.described)
 
     def _repr_svg_(self) -> str:
@@ -85,7 +86,8 @@ def line(
     *,
     dashed: bool = False,
 ) -> Line:
-    """Returns a line of column ``y`` over column ``x``; rows without one of the two are left out.
+    """Returns a line of the column ``y`` against the column ``x``; rows that lack either are left
+    out.
 
     By convention, what is false is drawn dashed and in the tone ``warn``.
     """
@@ -102,8 +104,8 @@ def band(
     rows: Iterable[DrawnRow], x: str, low: str, high: str, label: str, tone: Tone = "mark",
     level: int = 95,
 ) -> Band:  # fmt: skip
-    """Returns the area between the columns ``low`` and ``high`` over column ``x``; rows without one
-    of the three are left out."""
+    """Returns the area between the columns ``low`` and ``high``, against the column ``x``; rows
+    that lack any of the three are left out."""
     points = tuple((first, two, three) for first, two, three in _complete_rows(rows, x, low, high))
     return Band(label, points, (x, low, high), tone, level)
 
@@ -117,7 +119,7 @@ def dots(
     *,
     hollow: bool = False,
 ) -> Dots:
-    """Returns a dot at column ``y`` over column ``x`` for every row that has both."""
+    """Returns a dot at column ``y`` against column ``x`` for every row that has both."""
     return Dots(
         label,
         tuple((first, two) for first, two in _complete_rows(rows, x, y)),
@@ -131,8 +133,9 @@ def bar(
     row: DrawnRow, label: str, value: str, text: str, tone: Tone = "mark", *,
     ends: tuple[str, str] | None = None, dot: str | None = None,
 ) -> Bar:  # fmt: skip
-    """Returns a bar with the length in column ``value``. ``ends`` names two columns between which a
-    line is drawn over the bar, ``dot`` the column of a dot."""
+    """Returns a bar as long as the number in the column ``value``. ``ends`` names two columns; a
+    line over the bar joins their numbers. ``dot`` names a column, at whose number a dot is
+    drawn."""
     columns = (value, *(ends or ()), *(() if dot is None else (dot,)))
     ((length, *more),) = _complete_rows([row], *columns)
     drawn = None if ends is None else (more[0], more[1])
@@ -151,8 +154,8 @@ def area(
     row: DrawnRow, label: str, across: float, up: float, column: str, text: str,
     tone: Tone = "mark", level: int = 95,
 ) -> MosaicTile:  # fmt: skip
-    """Returns a tile of a mosaic, ``across`` wide and ``up`` high as fractions. Its area is the
-    probability in ``column`` of the row."""
+    """Returns a tile of a mosaic with the width ``across`` and the height ``up``, both fractions.
+    Its area is the probability that the row has in ``column``."""
     return MosaicTile(label, across, up, text, (column,), tone, level)
 
 
@@ -162,13 +165,14 @@ def short(label: str, maximum: int) -> str:
 
 
 def column(rows: Iterable[DrawnRow], name: str) -> list[float]:
-    """Returns the numbers in a column, without the rows that have none, such as for the range of an
-    axis."""
+    """Returns the numbers in a column, such as for the range of an axis. Rows without a number
+    there are left out."""
     return [value for (value,) in _complete_rows(rows, name)]
 
 
 def value(row: DrawnRow, name: str) -> float:
-    """Returns the number in a column of one row, which must have one."""
+    """Returns the number that ``row`` has in the column ``name``. Raises ValueError if there is
+    none."""
     ((number,),) = _complete_rows([row], name)
     return number
 

@@ -28,10 +28,10 @@ unit."""
 
 
 def published(people: People, draws: Draws, runs: int = 1) -> PublishedFigures:
-    """Returns every figure of the results as a curator would publish it, in ``runs`` runs.
+    """Returns every figure of the results as a curator would publish it, in each of ``runs`` runs
+    with fresh noise.
 
-    Each run has fresh noise on the same answers, which are clipped to the bounds of their
-    questions.
+    All runs have the same true answers, clipped to the bounds of their questions.
     """
     part = people.survey.asked / len(people.survey.questions)
     return {

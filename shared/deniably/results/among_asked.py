@@ -43,32 +43,34 @@ OF_THOSE_ASKED = "Shares of those who were asked"
 
 
 def of_everybody(question: Question) -> str:
-    """Returns a note that the shares of a question with ``show_if`` are of everybody; an empty
-    string for other questions."""
+    """Returns a note that the shares of a question with ``show_if`` are shares of all people, and
+    not only of those who were asked the question; an empty string for a question that everybody is
+    asked."""
     return f"{OF_EVERYBODY}." if show_if(question) else ""
 
 
 def of_whom(question: Question, *, asked: bool) -> str:
-    """Returns a note that says whose shares those of a question with ``show_if`` are: of those who
-    were asked if ``asked``, otherwise of everybody. Empty for other questions."""
+    """Returns a note on whose shares are stated for a question with ``show_if``: with ``asked``
+    shares of those who were asked, otherwise shares of all people. Returns an empty string for
+    other questions."""
     if not show_if(question):
         return ""
     return f"{OF_THOSE_ASKED}." if asked else of_everybody(question)
 
 
 def of_pairs(question: Question) -> str:
-    """Returns a note for comparisons of two answers to one question with ``show_if``: the shares
-    tested are everybody's, and the test has the same result among those who were asked. Empty for
-    other questions."""
+    """Returns a note for tests that compare two answers to a question with ``show_if``. The note
+    says that shares of all people are tested, and that a test among those who were asked would
+    have the same result. Returns an empty string for other questions."""
     text = of_everybody(question)
     return text and f"{text} {_TESTS_ALIKE}"
 
 
 @dataclass(frozen=True, eq=False)
 class FollowUpReports:
-    """The reports to a question with ``show_if``. ``pairs`` has their joint counts with the reports
-    to the question that decides whether it is shown; None where only the tally of this question is
-    known."""
+    """The reports to a question with ``show_if``, which is asked only after certain answers to an
+    earlier question. ``pairs`` has the joint counts of the reports to both questions; None where
+    only the tally of the later question is known."""
 
     follow_up: FollowUp
     pairs: FollowUpCounts | None = None
@@ -81,13 +83,14 @@ class FollowUpReports:
         return among_asked(self.follow_up, counts, confidence)
 
     def result(self, tally: Tally, confidence: float) -> AmongAskedResult | None:
-        """Returns the part of the results document about those who were asked; None where the
-        reports do not determine it."""
+        """Returns the estimated shares among those who were asked, in the form that the results
+        document has; None where the reports do not determine the shares."""
         estimates = self.estimate(tally, confidence)
         return None if estimates is None else self.shown(estimates, confidence)
 
     def shown(self, estimates: AmongAsked, confidence: float) -> AmongAskedResult:
-        """Returns ``estimates`` as the part of the results document about those who were asked."""
+        """Returns ``estimates`` in the form that the results document has, with rounded
+        numbers."""
         follow_up = self.follow_up
         choices = [follow_up.question.choices[answer] for answer in follow_up.answers]
         return AmongAskedResult(
@@ -105,8 +108,9 @@ class FollowUpReports:
 def followed(
     survey: Survey, question: str, together: Mapping[str, FollowUpCounts] | None
 ) -> FollowUpReports | None:
-    """Returns the reports to ``question`` if it has ``show_if``, with its joint counts where
-    ``together`` has them by the question's name; None for other questions."""
+    """Returns the reports to ``question`` if the question has ``show_if``, otherwise None.
+    ``together`` has joint counts by the name of a question, as in ``FollowUpReports.pairs``; a
+    question may be missing there."""
     follow_up = follow_ups(survey).get(question)
     return None if follow_up is None else FollowUpReports(follow_up, (together or {}).get(question))
 
@@ -148,7 +152,7 @@ def _of_choice(
 
 
 def headline(among: AmongAskedResult, confidence: float) -> str:
-    """Returns the finding about those who were asked, as a sentence."""
+    """Returns a sentence that states the main result among those who were asked."""
     choices = among.choices
     # Yes and no are stated as they are; the leader of several answers was picked by its estimate.
     first = leader(among)
@@ -186,8 +190,8 @@ def is_clear(among: AmongAskedResult, first: int) -> bool:
 
 
 def share_asked_sentence(among: AmongAskedResult, confidence: float, follow_up: FollowUp) -> str:
-    """Returns a sentence that states how many people were asked the question, and by which earlier
-    answer."""
+    """Returns a sentence that states how many people were asked the question, and which answers to
+    the earlier question they gave."""
     reading = rounding.share(among.asked.estimate, among.asked.interval)
     whom = f"those who answered {_whom(follow_up)} to “{short_label(follow_up.decides)}”"
     match reading.state:
@@ -206,8 +210,9 @@ def _whom(follow_up: FollowUp) -> str:
 
 
 def known_alone(among: AmongAskedResult, follow_up: FollowUp) -> list[str]:
-    """Returns a list with one sentence where the deciding question's reports were not used: with
-    them, intervals would be narrower. Empty where they were used."""
+    """Returns a list with one sentence if only the reports to this question were used: the reports
+    to the earlier question would make the intervals narrower. Returns an empty list if the reports
+    to both questions were used."""
     if among.reports == "both questions":
         return []
     return [

@@ -31,11 +31,11 @@ _PLACES = 10**6  # decimals of the product's epsilon
 
 @dataclass(frozen=True)
 class AsProduct:
-    """The half-width of a typical (median) interval, as a share from 0 to 1: as the two questions
-    were asked, and if the same number of people had answered one product question.
+    """Half-widths of typical (median) intervals, as shares from 0 to 1: of the two questions as
+    they were asked, and of one product question (one report for both answers) to as many people.
 
-    ``pair`` is (now, as a product) for the share of a pair of answers, ``alone`` the same for an
-    answer to one question. ``epsilon`` is the total epsilon, the same in both cases.
+    ``pair`` is (as asked, as a product) for the share of a pair of answers, ``alone`` the same for
+    an answer to one question. ``epsilon`` is the total epsilon, the same in both cases.
     """
 
     epsilon: str
@@ -58,8 +58,9 @@ class AsProduct:
 
 
 def as_product(survey: Survey, chosen: Sequence[int], table: CrosstabResult) -> AsProduct | None:
-    """Compares the cross-table of two questions, given by their indices, with one product question.
-    Returns None where they could not be asked as a product, or where that would gain too little."""
+    """Returns how precise two questions, given by their indices, would have been as one product
+    question, beside the precision of their cross-table ``table``. Returns None where the questions
+    cannot be asked as a product, or where too little would be gained."""
     questions = [survey.questions[index] for index in chosen]
     joint = _joint(survey, questions)
     if joint is None:

@@ -11,10 +11,11 @@ from deniably.survey.readable import rounded
 def bands(
     whole: IntervalEnds, at: Callable[[float], IntervalEnds], confidence: float
 ) -> tuple[IntervalEnds | None, IntervalEnds | None]:
-    """Returns the 80 % and the 50 % interval, each within the wider one; None for a level that is
-    not below ``confidence``.
+    """Returns (80 % interval, 50 % interval), each made to lie within the wider ones; None instead
+    of an interval whose level is not below ``confidence``.
 
-    ``whole`` is the interval at ``confidence``, and ``at(level)`` makes it at any other level.
+    ``whole`` is the interval at ``confidence``, and ``at(level)`` computes the interval at another
+    level.
     """
     levels = [level for level in (0.8, 0.5) if level < confidence]
     # Intervals of several levels need not be nested where each inverts a discrete test.
@@ -24,9 +25,6 @@ def bands(
 
 
 def band(ends: IntervalEnds | None, place: int | tuple[int, ...] = ()) -> list[float] | None:
-    """Returns one interval as the list [low, high] of a document, rounded; None if ``ends`` is
-    None.
-
-    ``place`` is the interval's index in the two arrays of ends.
-    """
+    """Returns the interval at index ``place`` of the two arrays ``ends`` (low ends, high ends) as
+    a rounded list [low, high] for the results document; None if ``ends`` is None."""
     return None if ends is None else [rounded(float(end[place])) for end in ends]

@@ -42,8 +42,9 @@ MOST_TESTS = 300
 
 
 class ComparedSubgroup(TypedDict):
-    """A subgroup that is compared: ``value`` of the key that strata are compared by, ``strata``
-    with all its keys and values, and ``n``, its number of reports to the question."""
+    """One of the compared subgroups: ``value`` is its value of the key by which subgroups are
+    compared, ``strata`` has all keys that the subgroup fixes with their values, and ``n`` is the
+    number of its reports to the question."""
 
     value: str
     strata: dict[str, str]
@@ -51,19 +52,19 @@ class ComparedSubgroup(TypedDict):
 
 
 class SubgroupFigure(FigureResult):
-    """A figure in the subgroup whose key has this ``value``, the same as in the subgroup's own
-    results."""
+    """A figure (a share or a mean) of one subgroup, with the same numbers as in the subgroup's own
+    results. ``value`` is the subgroup's value of the key by which subgroups are compared."""
 
     value: str
 
 
 class ApartResult(TypedDict):
-    """A difference: a figure of the subgroup with the value ``first``, less that of the one with
-    ``second``.
+    """The difference of one figure between two subgroups: the figure of the subgroup with the
+    value ``first`` minus that of the subgroup with the value ``second``.
 
-    ``interval``, at the document's confidence, and the narrower ones are for this comparison alone,
-    as ``p_value`` is: ``interval`` leaves out 0 exactly if ``p_value`` is below 1 - confidence.
-    ``adjusted_p_value`` is adjusted for all tests of the document.
+    All intervals and ``p_value`` are for this comparison alone. ``interval``, at the document's
+    confidence, leaves out 0 exactly if ``p_value`` is below 1 - confidence. ``adjusted_p_value``
+    is adjusted for all tests of the document.
     """
 
     first: str
@@ -112,12 +113,11 @@ class ByStratumResult(TypedDict):
 
 
 class WeightedShown(Weighted, Protocol):
-    """The weighted reports to a question, which also give the tally that its displayed figures are
-    made from."""
+    """The weighted reports to a question, with a tally for the figures that are displayed."""
 
     def every(self) -> Tally:
-        """Returns a tally of unweighted reports that is as precise as the weighted reports, for all
-        figures of the question."""
+        """Returns the tally of a fictitious unweighted sample that gives every figure of the
+        question at least the variance of the weighted reports."""
         ...
 
 
@@ -132,17 +132,17 @@ def by_stratum(
     weighted: Mapping[str, WeightedShown] | None = None,
     together: Mapping[str, Mapping[str, FollowUpCounts]] | None = None,
 ) -> ByStratumResult:
-    """Returns the document that compares a question between the values of ``by``, a key of the
-    strata.
+    """Returns the document that compares the figures of ``question`` between the subgroups that
+    differ in the key ``by`` of the survey's strata.
 
-    ``tallies`` has, for each value of ``by`` that may be shown, the tally of every question by
-    name. If all these reports are of one value of another key, ``strata`` has it. ``weighted`` has
-    the weighted reports to the question for the same values, if there are weights. ``together`` has
-    the joint counts of questions with ``show_if`` for the same values, as in
-    ``results.result.result``.
+    ``tallies`` has the tally of every question by name, for each value of ``by`` whose results may
+    be shown. ``strata`` has the values of other keys that all these reports share, if there are
+    any. ``weighted`` has the weighted reports to the question for the same values of ``by``, None
+    without weights. ``together`` has the joint counts of questions with ``show_if`` for the same
+    values, as in ``results.result.result``.
 
-    Raises Incomparable if fewer than two subgroups may be shown, if the question has no figure that
-    can be compared, or if more than ``MOST_TESTS`` tests would be needed.
+    Raises Incomparable if fewer than two subgroups may be shown, if the question has no figure
+    that can be compared, or if more than ``MOST_TESTS`` tests would be needed.
     """
     keys = survey.strata or {}
     # In the author's order, not that of the tallies.

@@ -15,11 +15,11 @@ _MOST_COLUMNS = 8  # that fit a page side by side
 
 
 def table(question: ProductResult) -> Heat | None:
-    """Returns the joint shares of a product of two questions as a heat table with both margins; the
-    question with fewer answers is across.
+    """Returns the joint shares of a product question with two parts as a heat table with both
+    margins; the part with fewer answers is in the columns.
 
-    Returns None for more than two questions, and where both have more answers than fit side by
-    side.
+    Returns None for more than two parts, and where both parts have more answers than columns fit
+    on a page.
     """
     if len(question.parts) != 2 or min(len(p.choices) for p in question.parts) > _MOST_COLUMNS:
         return None

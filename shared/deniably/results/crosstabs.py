@@ -44,13 +44,14 @@ RISK = 0.05
 
 
 class WithinResult(Struct, frozen=True, kw_only=True):
-    """The share of a cell among those who gave the answer of its row, or of its column.
+    """The share of a pair of answers (a cell) among all people with the answer of the cell's row,
+    or of its column.
 
-    ``estimate`` and ``standard_error`` are None where ``interval`` is wider than 0.8: the row or
-    column is too small to say anything. ``interval_80`` and ``interval_50`` are the intervals by
-    the same method at 80 and 50 %; None where there is no estimate, or unless the level is below
-    the ``confidence`` of the document. ``covariance`` is that of two estimates: the cell's share of
-    everybody and the share of its row or column.
+    ``estimate`` and ``standard_error`` are None where ``interval`` is wider than 0.8, since too
+    few people gave the answer of the row or column. ``interval_80`` and ``interval_50`` are the
+    intervals at 80 and 50 % by the same method; None where there is no estimate, and for a level
+    that is not below the ``confidence`` of the document. ``covariance`` is the covariance of two
+    estimates: of the cell's share of all people, and of the share of the row or column.
     """
 
     estimate: float | None
@@ -82,19 +83,19 @@ class MarginResult(Struct, frozen=True, kw_only=True):
 class CrosstabResult(TypedDict):
     """The shares of all pairs of answers to two questions, with the shares of each question alone.
 
-    ``rows`` and ``columns`` are the labels of the answers, ``row_names`` and ``column_names`` their
-    names in the definition. ``independence`` is the p-value of the hypothesis that the two answers
-    are independent: by a permutation test with ``shuffles`` permutations of the reports or, where
-    ``shuffles`` is None because there are too many reports, by the chi-squared distribution.
-    ``sentence`` states the result.
+    ``rows`` and ``columns`` are the labels of the answers, ``row_names`` and ``column_names``
+    their names in the definition. ``independence`` is the p-value of the hypothesis that the
+    answers to the two questions are independent. It is from a permutation test with ``shuffles``
+    permutations of the reports; with too many reports for that, ``shuffles`` is None and the
+    p-value is from the chi-squared distribution. ``sentence`` states the outcome of the test.
 
     ``strata`` has the values that the subgroup of these reports fixes; it is empty for everybody.
 
-    ``fit`` says how the ``consistent`` shares, for display, were made: by maximum likelihood from
-    whole reports; in a table of 25 cells or more, by shrinking the estimates towards independence
-    and empty cells; where maximum likelihood would take long, as the nearest valid shares to the
-    estimates; and for questions with several ticks, whose shares do not sum to 1, by clipping each
-    estimate to 0..1.
+    ``fit`` names the method that made the ``consistent`` shares, which are for display.
+    "maximum_likelihood" fits whole reports. "shrinkage", in tables of 25 cells or more, shrinks
+    the estimates towards independence and empty cells. "projection", where maximum likelihood
+    would take long, finds the nearest valid shares. "clipping" moves each estimate into 0..1, for
+    questions with several ticks, whose shares do not sum to 1.
     """
 
     survey: str
@@ -175,16 +176,16 @@ def _figures(shown: MarginResult | CellResult | WithinResult) -> ResultRow:
 
 
 def is_crossable(question: Question) -> bool:
-    """Returns whether the answers to a question can be crossed with those to another question: it
-    has choices, and every report is about all of them."""
+    """Returns whether a question can be in a cross-table: it has choices, and every report is
+    about all choices (and not about a sample of them)."""
     law = question.mechanism.law
     supports = isinstance(question, OfChoices) and isinstance(law, Supporting)
     return supports and law.sampled_fraction == 1
 
 
 def own_filter(first: Question, second: Question) -> str:
-    """Returns why two questions are not crossed where the answer to one decides who is asked the
-    other; an empty string otherwise."""
+    """Returns the reason, as a clause, why two questions are not crossed if the answer to one
+    decides who is asked the other; otherwise an empty string."""
     for question, other in ((first, second), (second, first)):
         condition = show_if(question)
         if condition is not None and condition.question == other.name:
@@ -209,12 +210,13 @@ def crosstab_result(
     strata: Stratum | None = None,
     weighing: Weighing | None = None,
 ) -> CrosstabResult:
-    """Returns the cross-table of two questions, given by their indices; the first is in the rows.
+    """Returns the cross-table of the two questions with the indices ``chosen``; the first is in
+    the rows.
 
-    ``blocks`` has the reports to both questions. ``level`` is the confidence. ``strata`` are the
-    values that the reports' subgroup fixes, None for everybody. ``weighing`` has a weight for each
-    report of a person who was asked both questions, in their order. Raises Incomparable if nobody
-    was asked both, and BadModel if the weights cannot be used.
+    ``blocks`` has the reports to both questions. ``level`` is the confidence. ``strata`` has the
+    values that the subgroup of these reports fixes, None for everybody. ``weighing`` has a weight
+    for each report that answers both questions, in the order of the reports. Raises Incomparable
+    if no report answers both questions, and BadModel if the weights cannot be used.
     """
     first, second = _supports(survey, chosen, blocks)
     questions = [survey.questions[index] for index in chosen]

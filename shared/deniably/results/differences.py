@@ -63,9 +63,9 @@ class DifferenceResult(TypedDict):
 
     ``interval`` has ``confidence`` and inverts the test of ``p_value``: it leaves out 0 exactly if
     the p-value is below 1 - confidence. ``interval_80`` and ``interval_50`` do the same at 80 and
-    50 %; None unless the level is below the confidence. Where no possible mean explains the
-    reports, the mean differs from every value, and the interval is that of the nearest possible
-    mean.
+    50 %; each is None unless its level is below the confidence. If no possible mean explains the
+    reports, the test rejects every value of the mean, and the interval is that of the nearest
+    possible mean.
 
     ``labels`` are those of the compared choices, and ``names`` their names in the definition; both
     are empty for means. ``note`` qualifies the test where the two surveys are waves of one panel,
@@ -95,7 +95,8 @@ class AdjustedResult(DifferenceResult):
 
 
 class DifferencesResult(TypedDict):
-    """Several comparisons, and how their p-values were adjusted for making all of them.
+    """Several comparisons, with p-values that are adjusted for testing all of them; ``adjustment``
+    names the method.
 
     ``n`` is the number of reports to the question in ``survey``; ``other`` is the name of the
     second survey, None if choices of one survey are compared. ``strata`` has the values that the
@@ -117,8 +118,8 @@ class Weighted(Protocol):
     """The reports to a question, with survey weights."""
 
     def tally(self, contrast: Contrast) -> Tally:
-        """Returns a tally of unweighted reports that is as precise as the weighted reports, for the
-        figure that ``contrast`` names."""
+        """Returns the tally of a fictitious unweighted sample that gives the figure named by
+        ``contrast`` the same estimate and variance as the weighted reports."""
         ...
 
     def error(self, contrast: Contrast) -> float:
@@ -147,20 +148,20 @@ class Side:
     followed: FollowUpReports | None = None
 
     def tally_for(self, contrast: Contrast) -> Tally:
-        """Returns the tally from which the figure of ``contrast`` is estimated; that of weighted
-        reports if there are weights."""
+        """Returns the tally from which the figure that ``contrast`` names is estimated: without
+        weights ``tally``, with weights that of ``weighted``."""
         return self.tally if self.weighted is None else self.weighted.tally(contrast)
 
     @property
     def place(self) -> str:
-        """The name that tells these reports from those of the other side: of their stratum,
-        otherwise of their survey."""
+        """A name that tells the reports of this side from those of the other side: the stratum in
+        words, or the survey's name if there is no stratum."""
         return stratum_text(self.stratum) if self.stratum else self.survey.name
 
     def answers(self, choice: str, contrast: Contrast = None) -> SupportCount:
-        """Returns the number of reports that support ``choice``, and of the reports to the
-        question, from the tally for ``contrast``. Raises Incomparable if the question has no
-        choices whose reports can be counted, or no such choice."""
+        """Returns, for ``choice``, the number of reports that support the choice and the number of
+        all reports to the question, from the tally for ``contrast``. Raises Incomparable if the
+        question has no choices whose reports can be counted, or no choice of this name."""
         question, law = self.question, self.question.mechanism.law
         if not isinstance(question, OfChoices) or not isinstance(law, Supporting):
             raise Incomparable("the question has no choices whose reports can be counted")
@@ -177,9 +178,8 @@ class Side:
 
     @property
     def choices(self) -> list[str]:
-        """The names of the question's choices, for comparisons of all of them; with ``show_if``,
-        only the choices of those who were asked. Raises Incomparable for a question without
-        choices, or with more than 20."""
+        """The names of all choices that are compared; in a question with ``show_if``, without "not
+        applicable". Raises Incomparable for a question without choices, or with more than 20."""
         question = self.question
         if not isinstance(question, OfChoices) or len(question.names) > _MOST_AT_ONCE:
             raise Incomparable(
@@ -216,8 +216,8 @@ class Side:
 
     @property
     def unit(self) -> tuple[object, ...]:
-        """What kind of number the mean is: type of question, unit, and scores of a scale. Only
-        means with equal kinds are comparable."""
+        """The properties that two means must share to be comparable: type of question, unit, and
+        the scores of a scale."""
         scores = self.question.values if isinstance(self.question, Scale) else ()
         return type(self.question), self.group.figure.unit, *scores
 
@@ -253,7 +253,7 @@ class Side:
 
 @dataclass(frozen=True)
 class StatedDifference:
-    """The result of a comparison: ``what`` was compared, in words, the ``difference``, (name,
+    """The outcome of a comparison: ``what`` was compared, in words, the ``difference``, (name,
     label) of each compared choice in ``chosen``, and a ``note`` that qualifies the test."""
 
     what: str
@@ -262,14 +262,16 @@ class StatedDifference:
     note: str | None = None
 
     def result(self, confidence: float = question_shares.CONFIDENCE) -> DifferenceResult:
-        """Returns the document of this comparison as the only one."""
+        """Returns the document of this comparison, for a comparison that is made alone: its
+        p-value is not adjusted."""
         return self._result(
             confidence, self.difference.p_value, rounding.p_value(self.difference.p_value)
         )
 
     def adjusted(self, p_value: float, tests: int, confidence: float) -> AdjustedResult:
-        """Returns the document of this comparison as one of ``tests``. ``p_value`` is the adjusted
-        one: it decides the verdict, and the sentence has both."""
+        """Returns the document of this comparison as one of ``tests`` comparisons. ``p_value`` is
+        the adjusted p-value, which decides whether the figures are said to differ; the sentence
+        states both p-values."""
         text = alone = rounding.p_value(self.difference.p_value)
         if tests > 1:
             adjusted = rounding.p_value(p_value)
@@ -358,8 +360,8 @@ def _pair_law(question: Question) -> tuple[Fraction, Fraction] | None:
 
 
 def choice_and_share(side: Side, choice: str, share: float | str) -> StatedDifference:
-    """Tests whether the share of a choice is ``share``, a number from 0 to 1 or its text. Raises
-    Incomparable if it is not, or if there is no such choice to test."""
+    """Tests whether the share of a choice equals ``share``, a number from 0 to 1 or its text.
+    Raises Incomparable if ``share`` is no such number, or if the question has no such choice."""
     first, wanted = side.answers(choice), _number(share)
     if not 0 <= wanted <= 1:
         raise Incomparable(f"“share” is {wanted:g}; use a number from 0 to 1, such as 0.5")

@@ -24,10 +24,10 @@ class _Shown(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class PoisoningResult(_Shown, frozen=True, kw_only=True):
     """The largest effect that fake reports could have on a question's figures.
 
-    ``exchange`` is the number of honest people whose effect one fake report has. ``shift`` is how
-    far fake reports that are 1 % and 5 % of all reports could move a share (0 to 1) or a mean (in
-    the question's unit). ``flip`` is the share of fake reports that could put the second choice in
-    the lead, None if no choice leads.
+    ``exchange`` is the number of honest people who together move a figure as far as one fake
+    report can. ``shift`` is how far a share (from 0 to 1) or a mean (in the question's unit) could
+    be moved if 1 % and if 5 % of all reports were fake. ``flip`` is the share of fake reports that
+    could put the second choice in the lead, None if no choice leads.
     """
 
     exchange: float
@@ -36,16 +36,16 @@ class PoisoningResult(_Shown, frozen=True, kw_only=True):
 
 
 class ChoiceResult(_Shown, frozen=True, kw_only=True):
-    """One choice: the number of reports that support it, and the estimated share of people who gave
-    it.
+    """One choice: the number of reports that support it, and the estimated share of people who
+    gave it.
 
-    ``interval`` and ``joint_interval`` (which holds for all choices at once) are for the population
-    that the respondents are a random sample of. ``interval_80`` and ``interval_50`` are as
-    ``interval``, at 80 and 50 % confidence; None unless that is below the ``confidence`` of the
-    document. ``respondents_interval`` is for these respondents alone. ``stands_out`` says whether
-    the estimate is above what the noise gives to choices that nobody has. ``consistent`` is the
-    share for display, never negative. ``count`` and ``stands_out`` are None where reports do not
-    support choices.
+    ``interval`` and ``joint_interval`` (which holds for all choices at once) are for the
+    population that the respondents are a random sample of. ``interval_80`` and ``interval_50`` are
+    as ``interval``, at 80 and 50 % confidence; each is None unless its level is below the
+    ``confidence`` of the document. ``respondents_interval`` is for these respondents alone.
+    ``stands_out`` says whether the estimate is above what the noise gives to choices that nobody
+    has. ``consistent`` is the share for display, never negative. ``count`` and ``stands_out`` are
+    None where reports do not support choices.
     """
 
     name: FieldName
@@ -98,8 +98,8 @@ class AmongAskedResult(_Shown, frozen=True, kw_only=True):
     """The answers of those who were asked a question with ``show_if``, without "Not applicable".
 
     People were asked if they gave one of ``answers`` to the earlier ``question``. ``reports`` says
-    whose reports were counted: those to both questions, which tell more, or those to this one
-    alone. ``asked`` is the share of everybody who was asked.
+    which reports the estimates use: those to both questions, which give narrower intervals, or
+    only those to the later question. ``asked`` is the share of all people who were asked.
     """
 
     question: FieldName
@@ -113,8 +113,9 @@ class MeanResult(_Shown, frozen=True, kw_only=True):
     """A mean in the question's unit, with its margins for the population and for the respondents.
 
     ``extent`` is [least, largest] number that an answer can count as. ``interval_80`` and
-    ``interval_50`` are as in ``ChoiceResult``. If the reports do not determine a mean score,
-    ``estimate``, the standard errors and these two are None, and ``interval`` is the whole scale.
+    ``interval_50`` are as in ``ChoiceResult``. If the reports do not determine the mean,
+    ``interval`` is the whole scale, and the estimate, both standard errors, ``interval_80`` and
+    ``interval_50`` are None.
     """
 
     n: int
@@ -130,12 +131,13 @@ class MeanResult(_Shown, frozen=True, kw_only=True):
 
 
 class BucketResult(_Shown, frozen=True, kw_only=True):
-    """One bucket, with the numbers from ``low`` to ``high``: ``consistent`` is its share, for
-    display, and ``at_most`` the share of numbers up to ``high``.
+    """One bucket, with the numbers from ``low`` to ``high``: ``consistent`` is the bucket's share
+    for display, and ``at_most`` the share of all numbers up to ``high``.
 
-    ``at_most`` never falls from bucket to bucket and lies in its interval: read and draw this one.
-    ``at_most_unbiased`` is the unbiased estimate, for further calculation, which may fall. These
-    are None for the last bucket, and where the reports do not determine them.
+    Read and draw ``at_most``, which never falls from bucket to bucket and lies in
+    ``at_most_interval``. Calculate with ``at_most_unbiased``, the unbiased estimate of the same
+    share, which may fall. All three are None for the last bucket, and where the reports do not
+    determine them.
     """
 
     low: str
@@ -168,8 +170,8 @@ class CellResult(_Shown, frozen=True, kw_only=True):
 
 
 class AreaResult(CellResult, frozen=True, kw_only=True):
-    """One combination of a product, or one area of a map. ``stands_out`` says whether its estimate
-    is above what the noise gives to cells that nobody is in.
+    """One combination of a product question, or one area of a map. ``stands_out`` says whether its
+    estimate is above what the noise gives to combinations and areas that nobody is in.
 
     ``interval_80`` and ``interval_50`` are as in ``ChoiceResult``.
     """
@@ -180,8 +182,8 @@ class AreaResult(CellResult, frozen=True, kw_only=True):
 
 
 class SideResult(_Shown, frozen=True, kw_only=True):
-    """One of the two numbers of a place on a map, with the ``low`` and ``high`` end of its
-    range."""
+    """One of the two sides of a map: a number that is asked, and the ends ``low`` and ``high`` of
+    its range."""
 
     label: str
     unit: str
@@ -190,8 +192,8 @@ class SideResult(_Shown, frozen=True, kw_only=True):
 
 
 class NumberPartResult(_Shown, frozen=True, kw_only=True):
-    """One number of a question with several. ``mean`` is None if no report has that number yet,
-    ``poisoning`` is None if one report's effect has no bound."""
+    """The results for one number of a question about several numbers. ``mean`` is None if no
+    report has that number yet; ``poisoning`` is None if the effect of one report has no bound."""
 
     name: FieldName
     label: str
@@ -247,9 +249,10 @@ class _Question(_Shown, frozen=True, kw_only=True, tag_field="type"):
 class OfChoicesResult(_Question, frozen=True, kw_only=True):
     """The results of a question with choices. ``poisoning`` is about the shares.
 
-    ``design_effect`` is the variance of an estimate over that of a survey without randomisation,
-    ``effective_n`` the number of reports over it. For a question with ``show_if``, ``choices`` are
-    shares of everybody, and ``among_asked`` has those of the people who were asked.
+    ``design_effect`` is the variance of an estimate divided by the variance in a survey without
+    randomisation, ``effective_n`` the number of reports divided by ``design_effect``. For a
+    question with ``show_if``, ``choices`` are shares of everybody, and ``among_asked`` has those
+    of the people who were asked.
     """
 
     design_effect: float | None
@@ -274,11 +277,12 @@ class SelectMultipleResult(OfChoicesResult, frozen=True, kw_only=True, tag="sele
 
 
 class ScaleResult(_Question, frozen=True, kw_only=True, tag="scale"):
-    """The results of a scale: a mean score (unless reports are ticks), and shares if the aim is a
-    distribution.
+    """The results of a scale: a mean score (unless reports are ticks), and shares if the
+    question's aim is a distribution.
 
-    ``among_asked`` is as in ``OfChoicesResult``; a mean is always of the people who have a score.
-    ``poisoning`` is about the shares, or about the mean if there are no shares.
+    ``among_asked`` is as in ``OfChoicesResult``. The mean is always that of the people whose
+    answer has a score. ``poisoning`` is about the shares, or about the mean if there are no
+    shares.
     """
 
     design_effect: float | UnsetType | None = UNSET
@@ -290,10 +294,11 @@ class ScaleResult(_Question, frozen=True, kw_only=True, tag="scale"):
 
 
 class NumberResult(_Question, frozen=True, kw_only=True, tag="number"):
-    """The results of a question about a number: its mean, and its distribution if that is the aim.
+    """The results of a question about a number: the mean, and the distribution if the question's
+    aim is one.
 
-    ``fit`` says how the shares of the distribution were made, ``can_smooth`` whether asking for
-    smoothing makes a difference. ``poisoning`` is about the mean, None if one report's effect has
+    ``fit`` says how the shares of the distribution were made, ``can_smooth`` whether smoothing, if
+    asked for, changes them. ``poisoning`` is about the mean, None if the effect of one report has
     no bound.
     """
 
@@ -317,8 +322,8 @@ class VectorResult(_Question, frozen=True, kw_only=True, tag="vector"):
 
 
 class PointResult(_Question, frozen=True, kw_only=True, tag="point"):
-    """The results of a question about a place: a map, area by area. The areas of the first column
-    come first, from its low end.
+    """The results of a question about a place on a map, area by area: column after column, and in
+    each column from the low end up.
 
     ``outline`` is the author's drawing, as SVG path data (SPEC 4.1). ``poisoning`` is about the
     areas.
@@ -333,8 +338,9 @@ class PointResult(_Question, frozen=True, kw_only=True, tag="point"):
 
 
 class ProductResult(_Question, frozen=True, kw_only=True, tag="product"):
-    """The results of several small questions that are asked together, each alone (``parts``) and
-    all combined (``cells``). ``poisoning`` is about the combinations."""
+    """The results of several small questions that are answered in one report: of each question
+    alone (``parts``), and of all combinations of their answers (``cells``). ``poisoning`` is about
+    the combinations."""
 
     design_effect: float | None
     effective_n: float | None
@@ -352,11 +358,12 @@ QuestionResult = ChoosingResult | NumberResult | VectorResult | PointResult | Pr
 class SurveyResult(_Shown, frozen=True, kw_only=True):
     """The results of a survey; every number is finite.
 
-    ``total`` has the odds, the epsilon and any delta of all questions together and, in a survey
-    with waves, ``history``, the epsilon of all waves. ``invited`` counts the invitations that are
-    valid, used or not. ``response_rate`` is the share of them that brought a report. Both are None
-    if anybody may answer. For a subgroup, ``strata`` has the values that it fixes. For everybody in
-    a closed survey with strata, ``subgroups`` are those that have results of their own.
+    ``total`` has the odds, the epsilon and any delta of all questions together. In a survey with
+    waves ``total`` also has ``history``, the epsilon of all waves, and ``waves``, the largest
+    number of waves if there is one. ``invited`` counts the invitations that are valid, used or
+    not. ``response_rate`` is the number of reports divided by ``invited``. Both are None if
+    anybody may answer. For a subgroup, ``strata`` has the values that it fixes. For everybody in a
+    closed survey with strata, ``subgroups`` are those that have results of their own.
     """
 
     survey: SurveyName

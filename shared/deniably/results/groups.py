@@ -14,9 +14,9 @@ MOST_GROUPS = 12
 
 
 class GroupResult(TypedDict):
-    """One group of people on a map: its centre (two numbers in the units of the map's sides), its
-    share, and the standard errors of both by simulation. ``centre_error`` is that of the
-    distance."""
+    """One group of people on a map: its centre (two numbers in the units of the map's sides) and
+    its share, each with a standard error by simulation. ``centre_error`` is the root mean square
+    distance that the centre moved in the simulations."""
 
     centre: list[float]
     centre_error: float
@@ -25,9 +25,10 @@ class GroupResult(TypedDict):
 
 
 class GroupsResult(TypedDict):
-    """The groups of people on one map. ``strata`` has the values that the subgroup fixes; it is
-    empty for everybody. ``spread`` is the mean squared distance to the nearest centre, with each
-    side of length 1, and ``resamples`` the number of resamples behind the standard errors."""
+    """The groups of people on one map. ``strata`` has the values that the subgroup of these
+    reports fixes; it is empty for everybody. ``spread`` is the mean squared distance of people
+    from the nearest centre, where each side of the map has length 1. ``resamples`` is the number
+    of simulated samples that the standard errors are computed from."""
 
     survey: str
     strata: dict[str, str]
@@ -39,7 +40,8 @@ class GroupsResult(TypedDict):
 
 
 def groups_result(name: str, question: Point, clusters: Clusters, strata: Stratum) -> GroupsResult:
-    """Returns the document of the groups in ``clusters``."""
+    """Returns ``clusters`` as the document of the groups on the map of ``question``; ``name`` is
+    the survey's name."""
     return {
         "survey": name,
         "strata": dict(strata),
@@ -60,7 +62,8 @@ def groups_result(name: str, question: Point, clusters: Clusters, strata: Stratu
 
 
 def on_square(question: Point, group: GroupResult) -> tuple[float, float]:
-    """Returns the centre of a group as fractions of the map's two ranges, from 0 to 1."""
+    """Returns the centre of a group as two fractions from 0 to 1, each of the range of one side of
+    the map."""
     first, second = (
         (place - float(part.range.minimum))
         / (float(part.range.maximum) - float(part.range.minimum))

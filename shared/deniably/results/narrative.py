@@ -39,8 +39,8 @@ _WIDEST_MEDIAN = 0.25  # of the range: if the interval of the median is wider, s
 
 
 def sentence(question: OfChoices, estimate: Estimate, out: Sequence[bool] | None) -> str:
-    """Returns the finding of a question with choices as a sentence. ``out`` says for each choice
-    whether it stands out from the noise, None if that is not known."""
+    """Returns a sentence that states the main result of a question with choices. ``out`` has, for
+    each choice, whether it stands out from the noise; None if that is not known."""
     labels = [choice.label for choice in question.choices]
     if asks_yes_or_no(question.names):
         return answered(labels[0], _reading(estimate, 0), estimate.confidence)
@@ -48,8 +48,8 @@ def sentence(question: OfChoices, estimate: Estimate, out: Sequence[bool] | None
 
 
 def asks_yes_or_no(names: Sequence[str]) -> bool:
-    """Returns whether the choices with these names are yes and no, with at most "Prefer not to say"
-    and the like besides."""
+    """Returns whether the choices with these names are yes and no, possibly with others such as
+    "Prefer not to say"."""
     # The first two are yes and no; all others must be answers that count as none.
     return tuple(names[:2]) == YES_NO and {*names[2:]} <= UNSCORED
 
@@ -68,7 +68,8 @@ def answered(label: str, reading: Reading, confidence: float) -> str:
 
 
 def unseen(label: str, reading: Reading) -> str:
-    """Returns a clause that explains an interval that begins at 0, without a full stop."""
+    """Returns a clause, without a full stop, that says an answer was not clearly seen, since its
+    interval begins at 0."""
     return (
         f"“{label}” was not clearly seen: the reports are compatible with any share"
         f" {reading.value}, nobody included"
@@ -81,8 +82,8 @@ def leading(
     out: Sequence[bool] | None,
     what: str = "answer",
 ) -> str:
-    """Returns a sentence that states which answer leads, or that none clearly does. ``what`` names
-    the things compared, such as "answer".
+    """Returns a sentence that states which answer leads, or that no answer clearly does. ``what``
+    is the noun for what is compared, such as "answer".
 
     An answer leads if its joint interval (one of those that hold for all answers at once) lies
     above all others. Joint intervals are needed because the leader was picked by looking at all
@@ -109,16 +110,16 @@ def leader(estimates: npt.ArrayLike) -> int:
 
 
 def clear(first: int, low: npt.ArrayLike, high: npt.ArrayLike) -> bool:
-    """Returns whether the joint interval of the answer with index ``first`` lies above those of all
-    others. ``low`` and ``high`` have the ends for each answer."""
+    """Returns whether the joint interval of the answer with index ``first`` lies above those of
+    all others. ``low`` and ``high`` are the low and high ends of the answers' joint intervals."""
     # The joint intervals hold at once, so no further correction for picking the leader is needed.
     others = np.delete(np.asarray(high), first)
     return bool(np.all(others < np.asarray(low)[first]))
 
 
 def is_in_front(first: int, joint: Sequence[Sequence[float]]) -> bool:
-    """Returns whether the answer with index ``first`` leads all others, where ``joint`` has [low,
-    high] of each answer's joint interval."""
+    """Returns whether the joint interval of the answer with index ``first`` lies above those of
+    all others. ``joint`` has the interval [low, high] of each answer."""
     low, high = zip(*joint, strict=True)
     return clear(first, low, high)
 
@@ -135,8 +136,8 @@ def mean_sentence(subject: str, reading: Reading, confidence: float) -> str:
 def median_sentence(
     quantiles: Sequence[QuantileResult], ends: tuple[str, str], unit: str, confidence: float
 ) -> str:
-    """Returns a sentence that states the median with its interval. Where the interval is too wide,
-    the sentence says that the shape of the distribution is not known.
+    """Returns a sentence that states the median with its interval. If ``knows_shape`` is false,
+    the sentence says instead that the reports do not show the shape of the distribution.
 
     ``ends`` are the ends of the range as text.
     """
@@ -238,7 +239,7 @@ def enough(mechanism: Pure, half: float, confidence: float = 0.95) -> int:
 
 
 def rounded_up(exact: float) -> int:
-    """Returns a number of people, rounded up to two significant digits."""
+    """Returns ``exact``, a number of people, rounded up to two significant digits."""
     unit = int(10 ** max(0, math.floor(math.log10(max(exact, 1.0))) - 1))
     return math.ceil(exact / unit) * unit
 

@@ -27,8 +27,8 @@ _MOST_PAIRS = 20
 
 
 class PairResult(TypedDict):
-    """Two choices, with the number of reports that name both (``together``) and the number
-    ``expected`` of honest reports."""
+    """Two choices: the number of reports that name both (``together``), and the number that is
+    ``expected`` if reports are honest."""
 
     names: list[str]
     together: int
@@ -36,8 +36,8 @@ class PairResult(TypedDict):
 
 
 class CheckedResult(TypedDict):
-    """The check of one question: the number ``n`` of reports and of ``pairs`` of choices that were
-    checked.
+    """The check of one question, with ``n``, the number of reports, and ``pairs``, the number of
+    pairs of choices that were checked.
 
     ``odd`` has the implausible pairs, at most 20, the most implausible first.
     """
@@ -61,11 +61,11 @@ class ChecksResult(TypedDict):
 
 
 def checks_result(survey: Survey, reports: Iterable[tuple[int, Repeated]]) -> ChecksResult:
-    """Checks the reports of a survey for pairs of choices that are implausibly often, or rarely,
-    together.
+    """Returns the document that lists pairs of choices which implausibly many, or few, reports of
+    a survey name together.
 
-    Each item of ``reports`` is (index among ``checkable(survey)``, values of that question in some
-    reports, and how often each occurs).
+    Each item of ``reports`` has reports to one question: (index of the question in
+    ``checkable(survey)``, (distinct values, how often each occurs)).
     """
     chosen = checkable(survey)
     counts = [PairCounts(law.k) for _, _, law in chosen]
@@ -86,8 +86,8 @@ def checks_result(survey: Survey, reports: Iterable[tuple[int, Repeated]]) -> Ch
 
 
 def checkable(survey: Survey) -> list[tuple[int, _Paired, Supporting]]:
-    """Returns the questions whose reports name several choices for one answer, each as (index in
-    the survey, question, law)."""
+    """Returns the questions with one answer whose reports name several choices, each as (index in
+    the survey, question, probability law of reports)."""
     return [
         (index, question, law)
         for index, question in enumerate(survey.questions)

@@ -34,15 +34,16 @@ def sentence(sides: Sequence[SideResult], cells: Sequence[AreaResult]) -> str:
 
 
 def place(sides: Sequence[SideResult], cell: AreaResult) -> str:
-    """Returns words for where an area of the map is."""
+    """Returns a text that says where an area of the map lies, such as "1 to 2 km west, 0 to 1 km
+    north"."""
     return ", ".join(
         _along(side, *ends(name)) for side, name in zip(sides, cell.names, strict=True)
     )
 
 
 def span(name: str) -> str:
-    """Returns the name of an area along one side for readers, with true minus signs: "−1.9 to −1".
-    A name that is not a range of numbers is returned unchanged."""
+    """Returns the name of an area along one side of the map with true minus signs: "−1.9 to −1".
+    Returns a name that is not a range of numbers unchanged."""
     return _reach(*ends(name)) if _NUMBERS.fullmatch(name) else name
 
 
@@ -51,8 +52,8 @@ def _reach(low: str, high: str) -> str:
 
 
 def ends(name: str) -> tuple[str, str]:
-    """Returns the first and the last number, as text, of an area along one side, from its name such
-    as "-5 to -3"."""
+    """Returns (first number, last number), as texts, of an area along one side of the map, from a
+    name such as "-5 to -3"."""
     low, _, high = name.partition(" to ")
     return low, high or low
 

@@ -33,8 +33,8 @@ Flags = npt.NDArray[np.bool_]
 
 
 def impossible(mechanism: Pure, tally: Tally, risk: float) -> Flags:
-    """Returns which choices were reported more often or more rarely than any true answers explain,
-    shape (k,).
+    """Returns, for each of the k choices, whether more or fewer reports name it than any true
+    answers explain, shape (k,).
 
     The count of a choice is a sum of n coins whose probabilities lie between q and p. So its lower
     tail is at most that of Binomial(n, q), and its upper tail at most that of Binomial(n, p). The
@@ -58,12 +58,12 @@ def impossible(mechanism: Pure, tally: Tally, risk: float) -> Flags:
 def impossible_shares(
     scores: Sequence[Score], estimates: npt.ArrayLike, n: int, risk: float
 ) -> Flags:
-    """Returns which estimated shares no true answers explain, shape (k,); for any mechanism with
-    scores.
+    """Returns, for each of the k choices, whether no true answers explain its estimated share,
+    shape (k,). Works for any mechanism with scores.
 
     ``scores`` has the score of each choice (a function of a report whose mean over reports is the
-    unbiased estimate), and ``estimates`` (k,) are these means. The probability of a false alarm is
-    at most ``risk``, over all choices together.
+    unbiased estimate), and ``estimates``, shape (k,), are these means. The probability of a false
+    alarm is at most ``risk``, over all choices together.
     """
     return np.array(
         [
@@ -75,8 +75,9 @@ def impossible_shares(
 
 
 def too_far(estimate: float, n: int, spread: Spread, risk: float) -> bool:
-    """Returns whether the mean of n scores is so far outside [0, 1] that honest reports bring it
-    there with a probability of at most ``risk``. The expectation of the mean lies within [0, 1]."""
+    """Returns whether ``estimate``, the mean of n scores, is too far outside [0, 1] for honest
+    reports, which get that far with a probability of at most ``risk``. The expectation of the mean
+    lies within [0, 1]."""
     reach = deviation(n, spread, risk / 2)
     return estimate > 1 + reach or estimate < -reach
 
@@ -93,8 +94,8 @@ class Spread:
 
 
 def deviation(n: int, spread: Spread, risk: float) -> float:
-    """Returns the distance that the mean of n independent scores exceeds with a probability of at
-    most ``risk``, to one side.
+    """Returns a distance that the mean of n independent scores exceeds, in a given direction from
+    its expectation, with a probability of at most ``risk``.
 
     This is Bernstein's form of Bennett's inequality, solved for the distance.
     """
@@ -110,10 +111,10 @@ def of_score(score: Score) -> Spread:
 
 
 def beyond_noise(mechanism: HasLaw[Noise], tally: Tally, risk: float) -> int:
-    """Returns how many reported numbers lie farther outside the grid than noise explains.
+    """Returns how many reported numbers lie farther outside the range than noise explains.
 
-    If reports are honest, the probability that there is any is at most ``risk``: the alarm begins
-    at the smallest distance for which this holds.
+    If reports are honest, the probability that the count is above 0 is at most ``risk``. Numbers
+    are counted from the smallest distance for which this holds.
     """
     law = mechanism.law
     chance = risk / (2 * tally.n)  # of one report, for each of two sides
@@ -136,7 +137,8 @@ class ImplausiblePair:
 
 
 class PairCounts:
-    """A counter of the pairs of choices in reports, to which reports are added.
+    """Counts, over the reports that are added, how often each pair of choices is supported by one
+    report.
 
     ``n`` is the number of reports. ``both[u, v]`` is the number of reports that support both u and
     v; ``both[v, v]`` is the number that support v.
@@ -147,8 +149,8 @@ class PairCounts:
         self.both: npt.NDArray[np.int64] = np.zeros((k, k), dtype=np.int64)
 
     def add(self, reports: Iterable[Sequence[int]], times: Iterable[int] | None = None) -> None:
-        """Adds reports, each given as the list of choices that it supports. ``times`` says how
-        often each occurs; once if None."""
+        """Adds reports, each given as the list of choices that it supports. ``times`` has how many
+        times each report is counted; None means once."""
         rest = zip(reports, repeat(1) if times is None else times, strict=False)
         while block := list(islice(rest, _BLOCK)):
             # One product of matrices counts all pairs of a block; doubles hold such counts exactly.
@@ -164,10 +166,11 @@ def implausible_pairs(
     """Returns the pairs of choices that ``n`` reports name together more or less often than chance
     explains, the most implausible first.
 
-    ``both`` is (k, k), as in ``PairCounts``; every person has one answer. The score of a pair has
-    expectation 0 whatever the answer: 1 if a report names both, less what is explained by its
-    naming each of them alone. The probability of a false alarm is at most ``risk``, over all pairs
-    together. The list is empty if a report names one choice only.
+    ``both`` has shape (k, k) for k choices, as in ``PairCounts``; every person has one answer. The
+    score of a pair is 1 if a report names both choices, minus a linear function of how many of the
+    two it names, so that the expectation is 0 whatever the answer. The probability of a false
+    alarm is at most ``risk``, over all pairs together. The list is empty if reports name one
+    choice only.
     """
     counts = np.asarray(both, dtype=np.float64)
     k = len(counts)
@@ -187,8 +190,8 @@ def implausible_pairs(
 
 
 def says_pairs(mechanism: HasLaw[Law]) -> bool:
-    """Returns whether reports name several choices of which at most one is the answer, so that
-    pairs can be checked."""
+    """Returns whether a report names several choices, of which at most one is the answer. Pairs of
+    choices can then be checked."""
     law = mechanism.law
     return isinstance(law, Supporting) and law.joint.pairs is not None and law.size != 1
 

@@ -48,21 +48,23 @@ class Leverage:
         return self.high
 
     def weight(self, fake: float) -> float:
-        """Returns the share of fake reports among those that count in the figure, if they are the
-        share ``fake`` of all reports. An attacker makes sure that every fake report counts."""
+        """Returns the fraction of fake reports among the reports that count in the figure, where
+        ``fake`` is their fraction among all reports. All fake reports are assumed to count, since
+        an attacker can choose that."""
         return fake / (fake + (1 - fake) * self.sampled_fraction)
 
     def shift(self, fake: float) -> float:
-        """Returns the largest distance that the share ``fake`` of fake reports can move the figure,
-        whatever people answered."""
+        """Returns the largest distance that a figure can be moved, whatever people answered, if
+        the fraction ``fake`` of all reports is fake."""
         # Upwards from a true value of 0, or downwards from 1: the two worst cases.
         return self.weight(fake) * max(self.high, 1 - self.low)
 
     def flip(self, gap: float) -> float | None:
-        """Returns the share of fake reports among all reports that closes a ``gap`` between the two
-        leading choices. None if ``rivals`` is 0.
+        """Returns the fraction of fake reports, among all reports, that closes a ``gap`` between
+        the two leading choices. None if ``rivals`` is 0.
 
-        Up to twice as many are needed if no report can both raise the one and lower the other.
+        If no single report can both raise the second choice and lower the first, up to twice as
+        many are needed.
         """
         if not self.rivals:
             return None
@@ -97,15 +99,16 @@ def of_choices(mechanism: HasLaw[Law]) -> Leverage:
 
 def of_group(mechanism: HasLaw[Law], group: Shares | SingleMean) -> Leverage | None:
     """Returns how far one fake report can move any share, or the mean, of ``group``. None where
-    scores have no largest value, as with noise over buckets."""
+    the scores of reports have no largest value, as with noise that is added to a number's
+    bucket."""
     if isinstance(group, Shares):
         return of_choices(mechanism)
     return of_score(group.figure.score(mechanism))
 
 
 def share_scores(channel: Floats) -> Floats:
-    """Returns the score that each output of a channel gives each choice, shape (choices, outputs).
-    ``channel`` is the matrix of P(output | choice). The mean score over reports is the unbiased
-    share."""
+    """Returns the score of each output of a channel for each choice, shape (choices, outputs). The
+    mean score of a choice over all reports is the unbiased estimate of its share. ``channel`` is
+    the matrix of P(output | choice), in this shape."""
     # The score of a choice has expectation 1 for people with the choice and 0 for others.
     return np.array([scores(channel, row) for row in np.eye(len(channel))])

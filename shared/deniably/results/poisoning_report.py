@@ -27,12 +27,12 @@ _ODD = "suspect a faulty device or fake reports"
 def poisoning_result(
     leverage: Leverage | None, sampled: float, length: float = 1.0, gap: float | None = None
 ) -> PoisoningResult | None:
-    """Returns the figures on poisoning of one question; None if ``leverage`` (how far one fake
-    report can move the question's figure) is None.
+    """Returns what the results document states on poisoning of one question; None if ``leverage``
+    (how far one fake report can move the question's figure) is None.
 
     ``sampled`` is the share of respondents who report the question, ``length`` the length of the
-    scale in its unit, and ``gap`` how far the second choice is behind the first, None if there are
-    no choices.
+    scale in its unit, and ``gap`` how far the share of the second choice is below that of the
+    first, None if there are no choices.
     """
     if leverage is None:
         return None
@@ -46,9 +46,9 @@ def poisoning_result(
 
 
 def of_question(question: Question, sampled: float) -> Leverage | None:
-    """Returns how far one fake report can move the figure of a question that it can move most.
-    ``sampled`` is the share of respondents who report the question. None if no figure has a largest
-    score."""
+    """Returns how far one fake report can move a figure of the question, for the figure that it
+    can move most. ``sampled`` is the share of respondents who report the question. None if no
+    figure has a largest score."""
     mechanism = question.report_mechanism
     guarded = (
         group for group in groups(question) if not isinstance(group, Buckets) and group.guarded
@@ -71,8 +71,8 @@ def implausible_shares(
     law: Law, group: Shares, tally: Tally, estimate: Estimate, risk: float
 ) -> list[str]:
     """Returns a list with one sentence if some choices were reported more or less often than any
-    true answers explain; otherwise empty. Honest reports cause the sentence with a probability of
-    at most ``risk``."""
+    true answers explain; otherwise an empty list. Honest reports cause the sentence with a
+    probability of at most ``risk``."""
     if isinstance(law, Supporting):
         odd = plausibility.impossible(law, tally, risk)
     else:
@@ -87,12 +87,13 @@ def implausible_shares(
 def implausible_mean(
     law: Law, group: SingleMean, tally: Tally, mean: Mean, risk: float
 ) -> list[str]:
-    """Returns a list with one sentence if no true answers explain a mean, from the ``tally`` of its
-    own reports; otherwise empty. Honest reports cause the sentence with a probability of at most
-    ``risk``.
+    """Returns a list with one sentence if no true answers explain the reports to a question with a
+    mean; otherwise an empty list. In a question about several numbers, ``tally`` has the reports
+    of the number whose mean is checked. Honest reports cause the sentence with a probability of at
+    most ``risk``.
 
-    For numbers with noise, the check looks for reports farther off the scale than noise explains;
-    otherwise it looks at the mean.
+    For numbers with added noise, the check counts reports farther outside the range than noise
+    explains; otherwise it looks at the mean.
     """
     label = group.part.label if group.part else ""
     own = law.parts[group.figure.index] if isinstance(law, Several) else law

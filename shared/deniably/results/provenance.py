@@ -22,7 +22,7 @@ _DIGITS = 12
 
 @dataclass(frozen=True)
 class ResultsSource:
-    """The survey that a figure was drawn from, in its state at that time.
+    """The survey that the numbers of a figure are from, and its state when the figure was drawn.
 
     ``closed`` is the day on which the survey was closed, such as "2026-11-22", empty if not known.
     ``epsilon`` is that of one report to all questions. ``history`` is the epsilon of all waves,
@@ -50,8 +50,8 @@ class ResultsSource:
     def of_survey(
         cls, survey: Survey, state: str, n: int, closed: str = "", strata: Stratum | None = None
     ) -> ResultsSource:
-        """Returns the source of figures about a survey with ``n`` reports, or about the subgroup of
-        it that ``strata`` fixes."""
+        """Returns the source of figures about a survey with ``n`` reports. With ``strata`` the
+        figures are about the subgroup that has these values."""
         history = survey.history.epsilon_text() if survey.waves else ""
         return cls(
             survey.name, titled(survey.title, strata), survey.digest, state, n,
@@ -60,13 +60,14 @@ class ResultsSource:
 
     @property
     def waves(self) -> str:
-        """A clause with the epsilon of all waves, after a comma; empty without waves."""
+        """A clause that begins with a comma and states the epsilon of all waves; empty in a survey
+        without waves."""
         return f", {self.history} over all waves" if self.history else ""
 
     @property
     def note(self) -> str:
-        """A sentence with the survey, the digest of its definition, the number of people, and the
-        day until which reports came."""
+        """A sentence that names the survey, the start of its digest, the number of people, and the
+        day of closing or that the survey is still open."""
         until = f"closed {self.closed}".strip() if self.state == "closed" else "still open"
         return (
             f"Source: {self.title}, survey {self.survey} ({self.digest[:_DIGITS]}),"
@@ -85,13 +86,13 @@ class Protection:
 
     @classmethod
     def of_result(cls, question: QuestionResult) -> Protection:
-        """Returns the protection of a question in a document of results."""
+        """Returns the protection that a document of results states for a question."""
         delta = "" if question.delta is UNSET else question.delta
         return cls(question.method, question.epsilon, delta)
 
     @classmethod
     def of_question(cls, question: Question) -> Protection:
-        """Returns the protection of a question in a survey's definition."""
+        """Returns the protection that a survey's definition states for a question."""
         loss = question.mechanism.loss
         delta = delta_text(loss.delta) if loss.delta else ""
         return cls(question.mechanism.described, loss.epsilon_text(), delta)
@@ -103,7 +104,8 @@ class Protection:
 
 
 def privacy(source: ResultsSource, protections: Sequence[Protection]) -> str:
-    """Returns a note on how the answers to one question, or to several, are protected."""
+    """Returns a note that states each of the ``protections`` of one or more questions once, and
+    the epsilon of one person."""
     # Each protection once, in the order of the questions.
     different = list(dict.fromkeys(protections))
     methods = "; ".join(f"{protection.method}, {protection.words}" for protection in different)

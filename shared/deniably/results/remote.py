@@ -27,11 +27,11 @@ _PATH = re.compile(r"(.*?)/(?:s|surveys|api/surveys)/([a-z0-9-]+)(?:/results(?:\
 
 @dataclass(frozen=True)
 class Remote:
-    """The survey ``name`` on a ``server``. ``token`` is an analyst's access token, None for what
-    everybody may see.
+    """The survey ``name`` on a ``server``, to be read over HTTP. ``token`` is an analyst's access
+    token; None reads what everybody may see.
 
-    Raises ValueError if ``server`` is not a web address, or if a token would be sent unencrypted:
-    it is sent over HTTPS, or to this machine only.
+    Raises ValueError if ``server`` is not a web address, and if a token would be sent unencrypted:
+    a token needs HTTPS, or a server on this machine.
     """
 
     server: str
@@ -75,8 +75,8 @@ class Remote:
             raise NoResults(unreached(self.host, error)) from None
 
     def session(self) -> requests.Session:
-        """Returns an HTTP session for ``answer``. For a server on this machine it uses no proxy,
-        which would see the token."""
+        """Returns an HTTP session for ``answer``. If the server is on this machine, the session
+        uses no proxy, since a proxy would see the token."""
         return bounded_session(trust_env=not is_here(self.server))
 
     def answer(
@@ -86,8 +86,8 @@ class Remote:
         query: Mapping[str, str] | None = None,
         patience: float = 60,
     ) -> requests.Response:
-        """Returns the server's response, to be read piece by piece and closed by the caller.
-        ``patience`` is the timeout in seconds.
+        """Returns the server's response to a request for ``path`` of the survey. The caller reads
+        the response piece by piece and closes it. ``patience`` is the timeout in seconds.
 
         Raises NoResults if the server refuses, BadInput if it redirects, and the errors of
         ``requests`` if it cannot be reached.
@@ -120,10 +120,11 @@ def unreached(host: str, error: requests.RequestException) -> str:
 
 
 def remote_at(address: str, token: str | None = None) -> Remote:
-    """Returns the survey at the address of its form, its results or its API.
+    """Returns the survey at a web address, which may be that of the survey's form, its results or
+    its API.
 
-    Raises ValueError as ``Remote`` does, and for an address that is not a survey's or has a query,
-    such as that of a subgroup's page: the query would be ignored.
+    Raises ValueError as ``Remote`` does, for an address that is not a survey's, and for an address
+    with a query (such as that of a subgroup's page), because the query would be ignored.
     """
     parts = urlsplit(address)
     if parts.query:
@@ -148,11 +149,11 @@ def fetch_results(
     smooth: bool = False,
     strata: Mapping[str, str] | None = None,
 ) -> SurveyResult:
-    """Returns the results that a server shows of a survey, or of a subgroup, such as ``{"site":
-    "north"}``.
+    """Fetches the results of a survey from a server and returns them. With ``strata``, such as
+    ``{"site": "north"}``, returns those of a subgroup.
 
     ``confidence`` is from 0.5 to 0.999, with up to three decimals. ``smooth`` asks for smoothed
-    distributions. Raises NoResults, with the reason, if the server gives none.
+    distributions. Raises NoResults, with the reason, if the server gives no results.
     """
     query = {"confidence": f"{confidence:g}", "smooth": str(int(smooth)), **(strata or {})}
     try:

@@ -72,18 +72,18 @@ def result(
     together: Mapping[str, FollowUpCounts] | None = None,
     reports: int | None = None,
 ) -> SurveyResult:
-    """Returns the results of a survey from the tally of every question by its name. Each tally must
-    have at least one report.
+    """Returns the results of a survey from the tally of every question by its name. Each tally
+    must have at least one report.
 
-    ``state`` is "open" or "closed". ``invited`` is the number of valid invitations, None if anybody
-    may answer. ``confidence`` is the level of every interval. Pass ``smooth`` only if you know that
-    the distributions are smooth: smoothing biases others. ``only`` names the one question that is
-    wanted; None for all. ``strata`` are the values that the tallies' subgroup fixes, and
-    ``subgroups`` those that have results of their own. ``together`` has, for questions with
-    ``show_if`` by name, the joint counts of their reports and of those to the question that
-    decides; it needs whole reports. ``reports`` is the number of reports, for surveys in which a
-    report may have only some of the questions (SPEC 4.7); if None, that of the question with most
-    is taken.
+    ``state`` is "open" or "closed". ``invited`` is the number of valid invitations, None if
+    anybody may answer. ``confidence`` is the level of every interval. Pass ``smooth`` only if you
+    know that the distributions are smooth: smoothing biases others. ``only`` is the name of a
+    question, to get its results alone; None returns all. ``strata`` has the values of the subgroup
+    that the tallies are of. ``subgroups`` lists all subgroups that have results of their own.
+    ``together`` has, by the name of a question with ``show_if``, the joint counts of the reports
+    to this question and to the one that decides who is asked; only whole reports give such counts.
+    ``reports`` is the number of reports, for surveys in which a report may leave out some
+    questions (SPEC 4.7); None stands for the largest number of reports to any question.
     """
     sampled_fraction = survey.asked / len(survey.questions)
     # The risk of a false alarm holds for the whole survey; its questions share it out (Bonferroni).

@@ -138,8 +138,8 @@ def rows(result: SurveyResult) -> Iterator[ResultRow]:
 
 
 def rows_among_asked(among: AmongAskedResult) -> Iterator[ResultRow]:
-    """Yields the rows about those who were asked a question with ``show_if``, without the columns
-    about the survey and the question."""
+    """Yields one row for each figure about those who were asked a question with ``show_if``,
+    without the columns about the survey and the question."""
     yield from (_row(OF_THOSE_ASKED, choice) for choice in among.choices)
     yield _row(SHARE_ASKED, among.asked)
 

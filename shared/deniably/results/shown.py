@@ -71,15 +71,15 @@ def of_cell(label: str, cell: CellResult) -> Row:
 
 
 def of_mean(label: str, mean: MeanResult) -> Row:
-    """Returns the row of a mean; where the reports do not determine the mean, a row that says so
-    and is not drawn."""
+    """Returns the row of a mean. If the reports do not determine the mean, the row says so in
+    words and nothing is drawn in it."""
     row = mean_row(label, mean.estimate, mean.interval, mean.extent, mean.unit)
     return banded(row, mean.interval_80, mean.interval_50)
 
 
 def of_quantiles(question: NumberResult) -> list[Row]:
-    """Returns a row for each quantile of a number, with its interval and without bands. Empty if
-    the question has no distribution."""
+    """Returns a row for each quantile of the answers to a question about a number, with its
+    interval and without bands. Returns an empty list if the question has no distribution."""
     if question.quantiles is UNSET or question.distribution is UNSET:
         return []
     range_ = question.distribution[0].low, question.distribution[-1].high

@@ -25,7 +25,8 @@ from deniably.survey.questions import Number, OfChoices, Question, Scale, Vector
 
 
 class FigureResult(TypedDict):
-    """A figure in one place (a wave or a stratum), the same as in that place's own results."""
+    """A figure (a share or a mean) in one place, that is in one wave or one subgroup, with the
+    same numbers as in the results of that place."""
 
     estimate: float | None
     standard_error: float | None
@@ -35,7 +36,7 @@ class FigureResult(TypedDict):
 
 
 class FigureHead(TypedDict):
-    """What a figure is: the share of a choice, or a mean (``name`` is None).
+    """The identity of a figure: the share of the choice ``name``, or a mean (``name`` is None).
 
     ``extent`` is [lowest, highest] possible value. ``ends`` are the labels of the choices at the
     ends of a scale, otherwise empty. ``of`` is present for a question with ``show_if``: the share
@@ -52,8 +53,9 @@ class FigureHead(TypedDict):
 
 @dataclass(frozen=True, eq=False)
 class FigureOfSides:
-    """A figure in every place: ``places`` has its estimates, and ``sides`` the reports that they
-    come from. The other fields are as in ``FigureHead``."""
+    """A figure (a share or a mean) in every place, that is in every wave or every subgroup.
+    ``places`` has the estimates, and ``sides`` the reports that they come from, one of each for
+    every place. The other fields are as in ``FigureHead``."""
 
     name: str | None
     label: str
@@ -65,7 +67,7 @@ class FigureOfSides:
 
     @property
     def head(self) -> FigureHead:
-        """What the figure is, without its estimates."""
+        """The identity of the figure, without its estimates."""
         head: FigureHead = {
             "name": self.name,
             "label": self.label,
@@ -78,8 +80,8 @@ class FigureOfSides:
         return head
 
     def apart(self, here: int, there: int) -> StatedDifference | None:
-        """Tests whether the figure differs between the places with the indices ``here`` and
-        ``there``. Returns None where their reports allow no test."""
+        """Tests whether the figure differs between two places, given by their indices ``here`` and
+        ``there``. Returns None where the reports allow no test."""
         first, second = self.sides[here], self.sides[there]
         try:
             if self.name is None:
@@ -91,19 +93,21 @@ class FigureOfSides:
 
 def has_figures(question: Question) -> bool:
     """Returns whether a question has shares of choices or means, which can be compared between
-    places."""
+    waves or subgroups."""
     return isinstance(question, OfChoices | Scale | Number | VectorOfNumbers)
 
 
 def figure_name(head: FigureHead) -> str:
-    """Returns the name of a figure in the column ``figure`` of spreadsheets."""
+    """Returns what a spreadsheet has for a figure in the column ``figure``: "mean", "share", or
+    the name for shares of those who were asked."""
     if head["name"] is None:
         return "mean"
     return OF_THOSE_ASKED if "of" in head else "share"
 
 
 def shown_figure(result: ChoiceResult | AmongChoiceResult | MeanResult) -> FigureResult:
-    """Returns the estimate and intervals of a figure as they are in a place's own results."""
+    """Returns the estimate, standard error and intervals of a share or mean in ``result``,
+    unchanged."""
     return {
         "estimate": result.estimate,
         "standard_error": result.standard_error,
@@ -114,8 +118,9 @@ def shown_figure(result: ChoiceResult | AmongChoiceResult | MeanResult) -> Figur
 
 
 def means(sides: Sequence[Side], results: Sequence[QuestionResult]) -> Iterator[FigureOfSides]:
-    """Yields the mean of a question in all places, if it has one; for a question with several
-    numbers, the mean of each."""
+    """Yields the mean of a question, with its estimates in all places (waves or subgroups). Yields
+    one mean for each number of a question about several numbers, and nothing for a question
+    without a mean."""
     if all(isinstance(result, VectorResult) for result in results):
         yield from _means_of_parts(sides, cast("Sequence[VectorResult]", results))
         return
@@ -126,8 +131,8 @@ def means(sides: Sequence[Side], results: Sequence[QuestionResult]) -> Iterator[
 
 
 def choices(sides: Sequence[Side], results: Sequence[QuestionResult]) -> Iterator[FigureOfSides]:
-    """Yields the share of each choice of a question in all places; for yes and no only the first,
-    since the other follows from it.
+    """Yields the share of each choice of a question, with its estimates in all places (waves or
+    subgroups). For yes and no only the first is yielded, since the other follows from it.
 
     For a question with ``show_if``, the shares are those of the people who were asked, if they are
     known in every place; otherwise those of everybody.

@@ -24,8 +24,8 @@ Coefficients = list[int]
 
 
 def every_subgroup(strata: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
-    """Returns all subgroups, each as {key: value} for the keys it fixes, at least one. Those that
-    fix fewer keys come first."""
+    """Returns all subgroups, each as the dict of the keys that it fixes, at least one, with their
+    values. Subgroups that fix fewer keys come first."""
     keys = sorted(strata)
     subgroups = [
         {key: value for key, value in zip(keys, values, strict=True) if value is not None}
@@ -39,10 +39,11 @@ def shown_subgroups(
 ) -> list[dict[str, str]]:
     """Returns the subgroups whose results may be shown beside those of all people.
 
-    ``counts`` has, for each stratum, its number of reports to each question (or once, to all). All
-    strata together have at least ``minimum`` reports. Subgroups are tried by the number of keys
-    they fix, larger ones first. One is left out if, with those chosen before, some part of the
-    respondents with fewer than ``minimum`` reports could be worked out.
+    ``counts`` has, for each stratum, its number of reports to each question (or a single number,
+    if all questions have as many). All strata together must have at least ``minimum`` reports.
+    Subgroups are decided one after the other: those that fix fewer keys first, and among them
+    those with more reports first. A subgroup is left out if its results, with those already
+    chosen, would reveal the sum of some strata that have fewer than ``minimum`` reports.
     """
     size = len(counts)
     # All sets of strata, as rows of 0 and 1, that have somebody but too few for results.
@@ -71,8 +72,8 @@ def shown_subgroups(
 def all_shown(
     strata: Mapping[str, Sequence[str]], counts: Sequence[Sequence[int]], minimum: int
 ) -> bool:
-    """Returns whether each stratum has results of its own; then every report may be given out with
-    its stratum.
+    """Returns whether every stratum has results of its own. Only then may reports be given out
+    with their stratum.
 
     >>> sites = {"site": ["north", "south"]}
     >>> all_shown(sites, [[50], [30]], 30), all_shown(sites, [[50], [29]], 30)

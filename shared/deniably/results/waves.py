@@ -59,9 +59,9 @@ _OF_TRENDS = (
 
 @dataclass(frozen=True, eq=False)
 class Wave:
-    """One wave: its number in the panel, from 1, its definition, its state ("open" or "closed"),
-    the tally of every question by name, and in ``together`` the joint counts of questions with
-    ``show_if``."""
+    """One wave of a panel: its number, counted from 1, its definition, its state ("open" or
+    "closed"), and the tally of every question by name. ``together`` has the joint counts of
+    questions with ``show_if``, as in ``results.result.result``."""
 
     number: int
     survey: Survey
@@ -71,8 +71,8 @@ class Wave:
 
 
 class OneWave(TypedDict):
-    """A wave in the document; ``number`` counts all waves of the panel, shown or not, from 1. ``n``
-    is its number of reports."""
+    """One of the waves that the document is about. ``number`` is its position, from 1, among all
+    waves of the panel, shown or not. ``n`` is the number of its reports."""
 
     number: int
     survey: str
@@ -81,20 +81,22 @@ class OneWave(TypedDict):
 
 
 class PlaceResult(FigureResult):
-    """A figure in the wave with this number, the same as in that wave's own results."""
+    """A figure in the wave with the number ``wave``, with the same numbers as in the wave's own
+    results."""
 
     wave: int
 
 
 class ChangeResult(TypedDict):
-    """The change of a figure: its value in the last wave less that in the first, and the p-values
-    of two tests.
+    """The change of a figure, its value in the last wave minus that in the first, with the
+    p-values of two tests: whether the change is 0 (``p_value``), and whether there is no linear
+    trend over all waves (``trend_p_value``).
 
-    ``adjusted_p_value`` is the smaller of the two tests' p-values, adjusted for all tests of the
+    ``adjusted_p_value`` is the smaller of the two p-values after adjustment for all tests of the
     document. ``trend_p_value`` is None for two waves, whose trend is their difference, for a mean
     among people with a score, and for shares among those who were asked. ``direction`` is "rises"
-    or "falls" where ``adjusted_p_value`` is below 0.05, "changes" where the two tests point in
-    different directions, otherwise None.
+    or "falls" where ``adjusted_p_value`` is below 0.05, "changes" where both tests are significant
+    but point in different directions, otherwise None.
     """
 
     estimate: float
@@ -107,16 +109,16 @@ class ChangeResult(TypedDict):
 
 
 class SeriesResult(FigureHead):
-    """One figure over the waves: ``places`` has its value in each, ``change`` the tests, None where
-    the reports allow none."""
+    """One figure over the waves: ``places`` has its value in each wave. ``change`` has the tests,
+    None where the reports allow no test."""
 
     places: list[PlaceResult]
     change: ChangeResult | None
 
 
 class WaveQuestion(TypedDict):
-    """One question that all waves ask in the same way: its mean, None if it has none, and its
-    choices."""
+    """One question that all waves ask in the same way, with its choices and its mean; ``mean`` is
+    None for a question without one."""
 
     name: str
     label: str
@@ -131,8 +133,8 @@ class WavesResult(TypedDict):
     way.
 
     ``survey`` is the name of the survey that was asked for. ``hidden`` is the number of waves that
-    are not shown, ``tests`` the number of all tests. ``note`` states what the tests cannot take
-    into account, None if there is nothing.
+    are not shown, ``tests`` the number of tests that p-values are adjusted for. ``note`` states
+    what the tests cannot take into account, None if there is nothing.
     """
 
     survey: str
@@ -153,9 +155,9 @@ def waves_result(
     """Returns the document of ``waves``, given in their order; ``name`` is the survey that was
     asked for, ``hidden`` the number of waves that are not shown.
 
-    ``only`` names a question; if it is None, all are compared, and p-values are adjusted for all
-    tests. The trend is linear in the numbers of the waves, so a hidden wave counts as a step.
-    Raises Incomparable for fewer than two waves.
+    ``only`` is the name of a question to compare; None compares all. P-values are adjusted for all
+    tests of the document. The trend is linear in the numbers of the waves, and a hidden wave keeps
+    its number. Raises Incomparable for fewer than two waves.
     """
     if len(waves) < FEWEST:
         raise Incomparable("only one wave is shown; two are needed to put side by side")

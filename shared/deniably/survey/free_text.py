@@ -25,7 +25,7 @@ _NAMES = {
 
 
 def is_free_text(kind: object) -> bool:
-    """Returns whether a question type's name means free text, such as ``text`` or
+    """Returns whether ``kind``, the name of a question type, means free text, such as ``text`` or
     ``open-ended``."""
     # Authors write "open ended", "open-ended" or "OpenEnded": all are one name.
     return isinstance(kind, str) and re.sub("[ _-]", "", kind).lower() in _NAMES

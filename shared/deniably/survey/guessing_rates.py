@@ -37,13 +37,16 @@ OFTEN = Fraction(9, 10)
 
 @dataclass(frozen=True)
 class Guessing:
-    """The guessing rates of a survey, as fractions from 1/2 to 1: how often a guess is right.
+    """The guessing rates of a survey: probabilities, from 1/2 to 1, that a guess at true answers
+    is right.
 
-    ``one`` has the rate of each question. ``together`` is that between two sets of answers which
-    differ in every question, and ``waves`` the same over all waves of a panel, None without waves.
-    ``worst`` is how sure the luckiest guesser is: L / (L + 1) of the largest likelihood ratio L
-    over everything. ``luck`` is the probability, or an upper bound of it, that a guesser is that
-    lucky. ``exact`` is false where ``together`` or ``waves`` is an upper bound.
+    ``one`` has the rate of each question, for a guess between two answers. ``together`` is the
+    rate of a guess between two sets of answers that differ in every question, and ``waves`` that
+    rate from the reports of all waves of a panel; None without waves. ``worst`` is the probability
+    that the luckiest guesser is right: L / (L + 1), where L is the largest likelihood ratio of
+    everything that a person sends. ``luck`` is the probability that the ratio is that large, or an
+    upper bound of this probability. ``exact`` is false where ``together`` or ``waves`` is an upper
+    bound.
     """
 
     one: tuple[Fraction, ...]
@@ -55,31 +58,33 @@ class Guessing:
 
     @property
     def everything(self) -> Fraction:
-        """The rate of a guess from all that one person ever sends to this survey, or to its
-        panel."""
+        """The rate of a guess that uses everything one person ever sends to this survey, or to all
+        waves of its panel."""
         return max(self.together, self.waves or self.together)
 
     @property
     def often(self) -> bool:
-        """Whether a guess from all that one person sends is right more than 9 times of 10."""
+        """Whether a guess that uses everything one person sends is right more than 9 times of
+        10."""
         return self.everything > OFTEN
 
     @property
     def lowest(self) -> Fraction:
-        """The rate of the question that is hardest to guess."""
+        """The smallest rate in ``one``, that of the question with the strongest protection."""
         return min(self.one)
 
     @property
     def highest(self) -> Fraction:
-        """The rate of the question that is easiest to guess."""
+        """The largest rate in ``one``, that of the question with the weakest protection."""
         return max(self.one)
 
 
 def guessing(survey: Survey) -> Guessing:
     """Returns the guessing rates of a survey, computed from its mechanisms.
 
-    Where only some questions are asked, those that give away most are taken. Reports from memos
-    give away, over all waves, at most the memo itself.
+    If a device draws some of the questions, the rates are for the questions that reveal most. If
+    devices keep memos, the rate over all waves is at most that of a guesser who sees the memos
+    themselves.
     """
     mechanisms = tuple(question.mechanism for question in survey.questions)
     # Without waves, what is sent once is all that is ever sent.
@@ -101,10 +106,11 @@ def guessing(survey: Survey) -> Guessing:
 
 
 def rate_text(rate: Fraction) -> Rate:
-    """Returns a rate out of 100 for people: rounded up, so that it never flatters.
+    """Returns a guessing rate as a number out of 100, rounded up so that the protection is not
+    overstated.
 
-    From 99 on it has decimals, as 100 would be an ordinary survey, unless two do not tell them
-    apart.
+    Above 99 the number has one or two decimals, because 100 would stand for no protection. It is
+    100 only if two decimals round up to that.
 
     >>> rate_text(Fraction(9, 14)), rate_text(Fraction(113, 114))
     (65, Decimal('99.2'))

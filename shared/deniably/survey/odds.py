@@ -10,7 +10,8 @@ _DIGITS = 12  # fewer than a double has, so that e**log(3) is 3
 
 
 def odds_text(odds: Fraction) -> str:
-    """Returns odds as text: exact with a denominator up to 100, else rounded up to hundredths.
+    """Returns odds as text: exactly if the denominator is at most 100, otherwise rounded up to
+    hundredths.
 
     >>> odds_text(Fraction(13, 7)), odds_text(Fraction("2.718281828"))
     ('13/7', '2.72')
@@ -22,7 +23,8 @@ def odds_text(odds: Fraction) -> str:
 
 
 def odds_at(epsilon: float) -> Fraction:
-    """Returns e**epsilon to twelve digits, for display only: the ln of 3 has odds of exactly 3.
+    """Returns e**epsilon rounded to twelve digits, for display only. So the epsilon ``log(3)``, a
+    rounded float, gives odds of exactly 3.
 
     >>> odds_at(math.log(3))
     Fraction(3, 1)
@@ -31,7 +33,8 @@ def odds_at(epsilon: float) -> Fraction:
 
 
 def surest(odds: Fraction) -> Fraction:
-    """Returns how sure a guess between two equally likely answers can be at odds L: L / (L + 1).
+    """Returns the largest probability of a right guess between two equally likely answers, after a
+    report that changes odds by at most the factor L = ``odds``: L / (L + 1).
 
     >>> surest(Fraction(3))
     Fraction(3, 4)

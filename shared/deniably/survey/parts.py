@@ -47,13 +47,15 @@ Outline = Annotated[str, msgspec.Meta(pattern=OUTLINE, max_length=LONGEST_OUTLIN
 
 
 class Value(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The base of the frozen values in a definition, in which unknown keys are refused."""
+    """The base class of all parts of a definition: frozen, and without keys that the class does
+    not name."""
 
 
 class Claim(Value, frozen=True):
-    """A question's promise of privacy: ``epsilon`` (with ``delta`` for Gaussian noise) or ``odds``.
+    """The privacy guarantee that a question states: an ``epsilon`` (with a ``delta`` for Gaussian
+    noise) or ``odds``.
 
-    ``history`` is the promise over all waves of a panel, in the same measure. Raises ValueError
+    ``history`` is the guarantee over all waves of a panel, in the same measure. Raises ValueError
     where the numbers break SPEC 2.2.
 
     >>> Claim(odds="3").covers(Fraction(3)), Claim(epsilon="1").covers(Fraction(3))
@@ -91,9 +93,9 @@ class Claim(Value, frozen=True):
         return msgspec.json.encode(self).decode()
 
     def covers(self, loss: Loss | Fraction) -> bool:
-        """Returns whether a mechanism of this loss keeps the claim, decided exactly.
+        """Returns whether a mechanism with this privacy loss keeps the claim, decided exactly.
 
-        A Fraction stands for the odds of a loss without an exponent and a delta.
+        A Fraction stands for a loss with these odds, and without an exponent and a delta.
         """
         if isinstance(loss, Fraction):
             loss = Loss(loss)
@@ -111,10 +113,12 @@ class Claim(Value, frozen=True):
         )
 
     def covers_history(self, loss: Loss | None) -> bool:
-        """Returns whether all reports of a panel together keep the claim's ``history``, exactly.
+        """Returns whether all reports of one person in a panel together keep the claim's
+        ``history``, decided exactly.
 
-        ``loss`` is that of the memo, None where the mechanism keeps none; then there may be no
-        history.
+        ``loss`` is the loss of the memo (the randomised answer that all these reports are made
+        from), None for a mechanism without memos. Without memos the result is True exactly if the
+        claim has no history.
         """
         if not isinstance(self.history, Claim) or loss is None:
             return self.history is msgspec.UNSET and loss is None
@@ -122,7 +126,8 @@ class Claim(Value, frozen=True):
 
 
 class Choice(Value, frozen=True):
-    """One of the answers that a question offers: a name for programs, a label for people."""
+    """One of the answers that a question offers. Programs use the ``name``, people read the
+    ``label``."""
 
     name: FieldName
     label: Label
@@ -131,8 +136,8 @@ class Choice(Value, frozen=True):
 class Range(Value, frozen=True):
     """The numbers that can answer a question: a grid from ``minimum`` to ``maximum`` by ``step``.
 
-    All three are decimals as texts, in the question's ``unit``. Raises ValueError where they make
-    no grid.
+    All three are decimals as texts, in the question's ``unit``. Grid points are numbered from 0,
+    which is their position. Raises ValueError where the three numbers make no grid.
 
     >>> hours = Range(minimum="0", maximum="60", step="0.5")
     >>> hours.positions, hours.position("7.6"), hours.nearest("7.6")
@@ -166,13 +171,15 @@ class Range(Value, frozen=True):
         return _positions(self.minimum, self.maximum, self.step)
 
     def value(self, position: Fraction | int) -> Fraction:
-        """Returns the number at a position, which may be a fraction between two positions."""
+        """Returns the number at a position; a position with a fraction lies between two points of
+        the grid."""
         return number(self.minimum) + position * number(self.step)
 
     def position(self, answer: object) -> int:
-        """Returns the position nearest to a number (int, Decimal, float, text), within the range.
+        """Returns the position of the grid point nearest to ``answer``, a number (int, Decimal,
+        float or text). A number outside the range counts as the nearer end.
 
-        Raises BadAnswer where it is not a number.
+        Raises BadAnswer where ``answer`` is not a number.
         """
         steps = (_given(answer) - number(self.minimum)) / number(self.step)
         # SPEC 4.1, in fractions: halves go up. Python's ``round`` would take the even neighbour.
@@ -180,29 +187,32 @@ class Range(Value, frozen=True):
         return min(max(nearest, 0), self.positions - 1)
 
     def nearest(self, answer: str) -> str | None:
-        """Returns the number on the grid that an answer counts as; None where it is on the grid.
+        """Returns the grid point that ``answer`` counts as; None if ``answer`` is a grid point
+        itself.
 
-        Raises BadAnswer where it is not a number.
+        Raises BadAnswer where ``answer`` is not a number.
         """
         position = self.position(answer)
         return None if self.value(position) == _given(answer) else self.written(position)
 
     def written(self, position: int) -> str:
-        """Returns the number at a position, as a decimal."""
+        """Returns the number at a position as a decimal text."""
         value = self.value(position)
         decimal = Decimal(value.numerator) / value.denominator  # finite, as all on the grid
         return f"{decimal.normalize():f}"
 
     def cell(self, answer: object, cells: int) -> int:
-        """Returns the cell of a number, where positions are cut into ``cells`` equal groups.
+        """Returns the group that a number belongs to, where all positions are cut into ``cells``
+        groups as equal as possible, numbered from 0 (SPEC 4.1).
 
-        Raises BadAnswer where it is not a number.
+        Raises BadAnswer where ``answer`` is not a number.
         """
         # The cell of position i is floor(i * cells / positions) (SPEC 4.1).
         return self.position(answer) * cells // self.positions
 
     def first(self, cell: int, cells: int) -> str:
-        """Returns the first number of a cell, where positions are cut into ``cells`` groups."""
+        """Returns the first number, as a decimal text, of the group with the index ``cell``, where
+        all positions are cut into ``cells`` groups."""
         return self.written(-(-cell * self.positions // cells))
 
 
@@ -215,7 +225,8 @@ class NumberPart(Value, frozen=True):
 
 
 class ChoicePart(Value, frozen=True):
-    """One of the questions of a product, which are answered in one joint report."""
+    """One of the small questions of a product question, which are all answered in one joint
+    report."""
 
     name: FieldName
     label: Label
@@ -226,8 +237,8 @@ class ChoicePart(Value, frozen=True):
 
 
 class ShowIf(Value, frozen=True):
-    """The condition that a question is shown only after one of these answers to an earlier
-    question."""
+    """The condition that a question is shown only to people who gave one of the answers ``among``
+    to the earlier ``question``."""
 
     question: FieldName
     # Authors write "is", which Python does not allow as a name.
@@ -235,14 +246,15 @@ class ShowIf(Value, frozen=True):
 
 
 def unique(names: Iterable[str], noun: str) -> None:
-    """Raises ValueError where a name is given twice; ``noun`` says of what, for the message."""
+    """Raises ValueError where a name occurs twice. ``noun`` is what the message calls the thing
+    that is named, such as "the choice"."""
     repeated = next((name for name, count in Counter(names).items() if count > 1), None)
     if repeated:
         raise ValueError(f"{noun} {repeated} is given twice")
 
 
 def decimal_fraction(text: str) -> Fraction:
-    """Returns the value of a claim's epsilon or delta.
+    """Returns the exact value of a decimal text, the epsilon or delta of a claim.
 
     Raises ValueError unless the text is a plain decimal without superfluous zeros (SPEC 2.2).
     """
@@ -258,7 +270,7 @@ def _positions(minimum: str, maximum: str, step: str) -> int:
 
 @lru_cache(maxsize=1024)
 def number(text: str) -> Fraction:
-    """Returns the value of a decimal of a range, which may be negative.
+    """Returns the exact value of a decimal text of a range, which may be negative.
 
     Raises ValueError unless the text is a plain decimal without superfluous zeros (SPEC 4.1).
     """
@@ -269,8 +281,8 @@ def number(text: str) -> Fraction:
 
 
 def odds_fraction(text: str) -> Fraction:
-    """Returns a claim's odds. Raises ValueError unless the text is an integer or a fraction in
-    lowest terms."""
+    """Returns the exact value of a text, the odds of a claim. Raises ValueError unless the text is
+    an integer or a fraction in lowest terms."""
     if len(text) > 40 or not re.fullmatch(r"[1-9][0-9]*(/[1-9][0-9]*)?", text, re.ASCII):
         raise ValueError(
             f"write the odds {text[:40]!r} as an integer or a fraction, such as 3 or 13/7"
@@ -282,7 +294,8 @@ def odds_fraction(text: str) -> Fraction:
 
 
 def odds_allowed(odds: Fraction) -> bool:
-    """Returns whether odds are from e**0.01 to e**10, as surveys may have them; decided exactly."""
+    """Returns whether a survey may have these odds: whether they are from e**0.01 to e**10,
+    decided exactly."""
     return not at_most_exp(odds, SMALLEST_EPSILON) and at_most_exp(odds, LARGEST_EPSILON)
 
 

@@ -15,9 +15,10 @@ _PLACES = 10**12
 
 @dataclass(frozen=True)
 class Privacy:
-    """The privacy that an author asks for: an ``epsilon`` or exact ``odds``.
+    """The privacy that an author asks for: either ``epsilon`` or exact ``odds``; the other is
+    None.
 
-    The other one is None. Gaussian noise also has a ``delta``.
+    Gaussian noise also has a ``delta``.
 
     >>> Privacy(odds=Fraction(3)).weights()
     (3, 1)
@@ -32,8 +33,8 @@ class Privacy:
 
     @property
     def claim(self) -> dict[str, str]:
-        """The claim as it is published, a dict of texts under "epsilon" (and "delta") or "odds"
-        (SPEC 2.2)."""
+        """The claim as definitions state it (SPEC 2.2): {"odds": ...}, or {"epsilon": ...} with a
+        "delta" if there is one. All values are texts."""
         if self.odds is not None:
             return {"odds": str(self.odds)}
         assert self.epsilon is not None
@@ -42,8 +43,9 @@ class Privacy:
 
     def times(self, count: Fraction) -> Privacy:
         """Returns the privacy with ``count`` times the epsilon, rounded down to twelve decimals.
+        Odds are raised to the power ``count``.
 
-        For odds, ``count`` must be a whole number, as the odds are raised to its power.
+        For odds, ``count`` must be a whole number.
         """
         if self.epsilon is not None:
             return Privacy(epsilon=Fraction(int(self.epsilon * count * _PLACES), _PLACES))
@@ -51,7 +53,8 @@ class Privacy:
 
     @property
     def ln(self) -> float:
-        """Epsilon as a float, for comparing accuracies only."""
+        """The epsilon, or the logarithm of the odds, as a float. Use it only to compare
+        accuracies."""
         return float(self.epsilon) if self.epsilon is not None else Loss(self._odds).epsilon
 
     @property
@@ -60,15 +63,16 @@ class Privacy:
         return self.odds
 
     def covers(self, loss: Loss) -> bool:
-        """Returns whether a loss without delta is within this privacy; decided exactly."""
+        """Returns whether a loss without a delta is at most this privacy, decided exactly."""
         if self.epsilon is not None:
             return loss.at_most_epsilon(self.epsilon)
         return not loss.exponent and loss.odds <= self._odds
 
     def weights(self, parts: int = 1, bits: int = BITS) -> tuple[int, int]:
-        """Returns integers (own, other) for which (own / other)**``parts`` is just within the odds.
+        """Returns integers (own, other) whose quotient, raised to the power ``parts``, is at most
+        the odds, and as large as these integers allow.
 
-        For an epsilon, or where the odds need a root, ``other`` is 2**``bits``.
+        For an epsilon, or where a root of the odds is needed, ``other`` is 2**``bits``.
         """
         if self.epsilon is not None:
             return floor_exp(self.epsilon / parts, bits), 1 << bits

@@ -109,9 +109,10 @@ class _WithChoices(_Asked, frozen=True, kw_only=True):
         return [choice.name for choice in self.choices]
 
     def index(self, answer: object) -> int:
-        """Returns the index of the choice with the name ``answer``, or else with this label.
+        """Returns the index of the choice with the name ``answer`` or, if there is none, with this
+        label.
 
-        Raises BadAnswer where no choice, or more than one, has it.
+        Raises BadAnswer if no choice, or more than one, has the label.
         """
         return _place(self.choices, answer, self.name)
 
@@ -132,13 +133,14 @@ class _SingleChoice(_WithChoices, frozen=True, kw_only=True):
 
     @property
     def report_mechanism(self) -> SubsetSelection | Channel | Unary:
-        """The mechanism that each single report follows, by which reports are estimated."""
+        """The mechanism from an answer to one report, which estimates are based on. For a memoised
+        mechanism it combines both rounds of randomisation."""
         mechanism = self.mechanism
         return mechanism.single_report_mechanism if isinstance(mechanism, Memoised) else mechanism
 
     def encode(self, answer: object) -> MechanismInput:
-        """Returns the mechanism's input for a choice, given by its name or label. Raises BadAnswer
-        for others."""
+        """Returns the mechanism's input for the choice with the name or label ``answer``. Raises
+        BadAnswer if there is no such choice."""
         index = self.index(answer)
         return (index,) if isinstance(self.mechanism.law.domain, Ticks) else index
 
@@ -166,7 +168,7 @@ class SelectOne(_SingleChoice, frozen=True, kw_only=True, tag="select_one"):
 
 
 class SelectMultiple(_WithChoices, frozen=True, kw_only=True, tag="select_multiple"):
-    """A question with any of several choices as its answer, at most ``most`` of them."""
+    """A question to which people may tick several choices, at most ``most``."""
 
     most: Annotated[int, msgspec.Meta(ge=1)]
     mechanism: SetResponse | SampledTicks | Unary | Memoised[SetResponse]
@@ -189,14 +191,16 @@ class SelectMultiple(_WithChoices, frozen=True, kw_only=True, tag="select_multip
 
     @property
     def report_mechanism(self) -> SetResponse | SampledTicks | Unary:
-        """The mechanism that each single report follows, by which reports are estimated."""
+        """The mechanism from an answer to one report, which estimates are based on. For a memoised
+        mechanism it combines both rounds of randomisation."""
         mechanism = self.mechanism
         return mechanism.single_report_mechanism if isinstance(mechanism, Memoised) else mechanism
 
     def encode(self, answer: object) -> MechanismInput:
-        """Returns the indices of the ticked choices, ascending; ``answer`` has names or labels.
+        """Returns the indices of the ticked choices, ascending. ``answer`` is a list or set of
+        their names or labels.
 
-        Raises BadAnswer for anything else, and for more than ``most`` of them.
+        Raises BadAnswer if ``answer`` is anything else, or has more than ``most`` choices.
         """
         # A string is a sequence, too, of letters.
         if isinstance(answer, str) or not isinstance(answer, Sequence | set | frozenset):
@@ -250,7 +254,8 @@ class Scale(_WithChoices, frozen=True, kw_only=True, tag="scale"):
 
     @property
     def report_mechanism(self) -> SubsetSelection | Window | Channel | BoundedLaplace | Unary:
-        """The mechanism that each single report follows, by which reports are estimated."""
+        """The mechanism from an answer to one report, which estimates are based on. For a memoised
+        mechanism it combines both rounds of randomisation."""
         mechanism = self.mechanism
         return mechanism.single_report_mechanism if isinstance(mechanism, Memoised) else mechanism
 
@@ -262,14 +267,15 @@ class Scale(_WithChoices, frozen=True, kw_only=True, tag="scale"):
         return list(range(1, len(self.choices) + 1))
 
     def encode(self, answer: object) -> MechanismInput:
-        """Returns the mechanism's input for a choice, given by its name or label. Raises BadAnswer
-        for others."""
+        """Returns the mechanism's input for the choice with the name or label ``answer``. Raises
+        BadAnswer if there is no such choice."""
         index = self.index(answer)
         return (index,) if isinstance(self.mechanism.law.domain, Ticks) else index
 
 
 class Number(_Asked, frozen=True, kw_only=True, tag="number"):
-    """A question for a number within public bounds; numbers outside count as the nearest bound."""
+    """A question for a number within public bounds. A number beyond a bound counts as that
+    bound."""
 
     range: Range
     aim: Aim
@@ -295,17 +301,18 @@ class Number(_Asked, frozen=True, kw_only=True, tag="number"):
     def report_mechanism(
         self,
     ) -> Window | Channel | Laplace | BoundedLaplace | Gaussian | SubsetSelection:
-        """The mechanism that each single report follows, by which reports are estimated."""
+        """The mechanism from an answer to one report, which estimates are based on. For a memoised
+        mechanism it combines both rounds of randomisation."""
         mechanism = self.mechanism
         return mechanism.single_report_mechanism if isinstance(mechanism, Memoised) else mechanism
 
     def encode(self, answer: object) -> MechanismInput:
-        """Returns the cell of a number on the grid of the mechanism. Raises BadAnswer for what is
-        no number."""
+        """Returns the index of the group of numbers, as the mechanism divides the range, that
+        ``answer`` belongs to. Raises BadAnswer if ``answer`` is not a number."""
         return _cell(self.range, answer, self.mechanism.law.domain.count, self.name)
 
     def decode(self, encoded: MechanismInput) -> object:
-        """Returns the first number, as text, of the cell ``encoded``."""
+        """Returns the first number, as text, of the group with the index ``encoded``."""
         return self.range.first(cast(int, encoded), self.mechanism.law.domain.count)
 
 
@@ -328,12 +335,14 @@ class VectorOfNumbers(_Asked, frozen=True, kw_only=True, tag="vector"):
 
     @property
     def report_mechanism(self) -> Vector | Gaussian:
-        """The mechanism of a report, by which reports are estimated. Vectors are never memoised."""
+        """The mechanism from an answer to one report, which estimates are based on. Vectors are
+        never memoised."""
         return self.mechanism
 
     @property
     def law(self) -> Several:
-        """The joint law of all numbers. Raises ValueError for a mechanism of one number."""
+        """The joint law of the reports of all numbers. Raises ValueError if the mechanism is for
+        one number."""
         law = self.mechanism.law
         if not isinstance(law, Several):
             raise ValueError("mechanism.d is 1; it must be the number of parts, 2 or more")
@@ -341,28 +350,30 @@ class VectorOfNumbers(_Asked, frozen=True, kw_only=True, tag="vector"):
 
     @property
     def sizes(self) -> list[int]:
-        """The number of positions of each number."""
+        """The number of positions on the grid of each number."""
         return list(self.law.domain.sizes)
 
     def encode(self, answer: object) -> MechanismInput:
-        """Returns the position of every number; ``answer`` maps the names of the parts to numbers.
+        """Returns the position of every number on its grid. ``answer`` is {name of a part:
+        number}.
 
         Raises BadAnswer where a part is missing or unknown, or has no number.
         """
         return tuple(_by_part(self, answer))
 
     def encode_part(self, index: int, answer: object) -> int:
-        """Returns the position of the number of the part at ``index``. Raises BadAnswer for what is
-        no number."""
+        """Returns the position of one number on its grid: of ``answer``, a number for the part at
+        ``index``. Raises BadAnswer if ``answer`` is not a number."""
         return _cell(self.parts[index].range, answer, self.sizes[index], self.name)
 
     def decode(self, encoded: MechanismInput) -> object:
-        """Returns the numbers at the positions ``encoded``, as texts by the names of the parts."""
+        """Returns {name of a part: number as text} for the positions ``encoded``."""
         return _firsts(self.parts, cast(Sequence[int], encoded), self.sizes)
 
 
 class Point(_Asked, frozen=True, kw_only=True, tag="point"):
-    """A question for two numbers that belong together, as a cell of a ``grid`` x ``grid`` map.
+    """A question for a place on a map: two numbers, which are reported together as one of ``grid``
+    x ``grid`` areas.
 
     ``outline`` is drawn on the map and changes no answer.
     """
@@ -382,38 +393,41 @@ class Point(_Asked, frozen=True, kw_only=True, tag="point"):
 
     @property
     def report_mechanism(self) -> SubsetSelection:
-        """The mechanism that each single report follows, by which reports are estimated."""
+        """The mechanism from an answer to one report, which estimates are based on. For a memoised
+        mechanism it combines both rounds of randomisation."""
         mechanism = self.mechanism
         return mechanism.single_report_mechanism if isinstance(mechanism, Memoised) else mechanism
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The number of cells along each side of the map."""
+        """The number of areas along each side of the map."""
         return (self.grid, self.grid)
 
     def encode(self, answer: object) -> MechanismInput:
-        """Returns the cell of the map; ``answer`` maps the names of the two parts to numbers.
+        """Returns the index of the area of a place. ``answer`` is {name of a part: number}, with
+        both parts.
 
         Raises BadAnswer where a part is missing or unknown, or has no number.
         """
         return _joined(_by_part(self, answer), self.shape)
 
     def encode_part(self, index: int, answer: object) -> int:
-        """Returns the place of a number along one side of the map, that of the part at ``index``.
+        """Returns the index, along one side of the map, of the areas that contain the number
+        ``answer``. ``index`` is that of the part for this side.
 
-        Raises BadAnswer for what is no number.
+        Raises BadAnswer if ``answer`` is not a number.
         """
         return _cell(self.parts[index].range, answer, self.grid, self.name)
 
     def decode(self, encoded: MechanismInput) -> object:
-        """Returns the lowest numbers of the cell ``encoded``, as texts by the names of the
-        parts."""
+        """Returns {name of a part: lowest number as text} of the area with the index
+        ``encoded``."""
         return _firsts(self.parts, _apart(cast(int, encoded), self.shape), self.shape)
 
 
 class Product(_Asked, frozen=True, kw_only=True, tag="product"):
-    """A question made of several small ones with one joint report, which also shows their
-    association."""
+    """A question made of several small questions, which are answered in one joint report. The
+    report also shows how their answers are associated."""
 
     parts: Annotated[list[ChoicePart], msgspec.Meta(min_length=2, max_length=MOST_PARTS)]
     mechanism: SubsetSelection | Memoised[SubsetSelection]
@@ -426,7 +440,8 @@ class Product(_Asked, frozen=True, kw_only=True, tag="product"):
 
     @property
     def report_mechanism(self) -> SubsetSelection:
-        """The mechanism that each single report follows, by which reports are estimated."""
+        """The mechanism from an answer to one report, which estimates are based on. For a memoised
+        mechanism it combines both rounds of randomisation."""
         mechanism = self.mechanism
         return mechanism.single_report_mechanism if isinstance(mechanism, Memoised) else mechanism
 
@@ -436,20 +451,21 @@ class Product(_Asked, frozen=True, kw_only=True, tag="product"):
         return tuple(len(part.choices) for part in self.parts)
 
     def encode(self, answer: object) -> MechanismInput:
-        """Returns the index of a combination; ``answer`` maps names of parts to names of choices.
+        """Returns the index of a combination of choices. ``answer`` is {name of a part: name or
+        label of a choice}.
 
         Raises BadAnswer where a part is missing or unknown, or has no such choice.
         """
         return _joined(_by_part(self, answer), self.shape)
 
     def encode_part(self, index: int, answer: object) -> int:
-        """Returns the index of a choice of the part at ``index``. Raises BadAnswer where it has no
-        such choice."""
+        """Returns the index of the choice with the name or label ``answer`` in the part at
+        ``index``. Raises BadAnswer if the part has no such choice."""
         return _place(self.parts[index].choices, answer, self.name)
 
     def decode(self, encoded: MechanismInput) -> object:
-        """Returns the names of the choices of the combination ``encoded``, by the names of the
-        parts."""
+        """Returns {name of a part: name of a choice} for the combination with the index
+        ``encoded``."""
         places = zip(self.parts, _apart(cast(int, encoded), self.shape), strict=True)
         return {part.name: part.choices[place].name for part, place in places}
 
@@ -466,9 +482,9 @@ OfOneChoice = YesNo | SelectOne | Scale
 
 
 def by_name(question: Question, answer: object) -> object:
-    """Returns an answer, with the label of a choice replaced by the choice's name.
+    """Returns ``answer``, or the name of the choice if ``answer`` is its label.
 
-    Other answers are returned as they are, also a label that two choices share.
+    A label that two choices share is returned unchanged, like every other answer.
     """
     if isinstance(question, OfOneChoice) and answer not in question.names:
         names = [choice.name for choice in question.choices if choice.label == answer]
@@ -477,8 +493,8 @@ def by_name(question: Question, answer: object) -> object:
 
 
 def listed(choices: Sequence[Choice]) -> str:
-    """Returns the choices in one line for a message: each label, with the name where that
-    differs."""
+    """Returns the choices as one line of a message: the label of each, with its name in brackets
+    if the name is different."""
     return ", ".join(
         each.label if each.label == each.name else f"{each.label} ({each.name})" for each in choices
     )
@@ -508,10 +524,8 @@ def _one_answer(law: Law, *, all_shares: bool) -> None:
 
 
 def offered(question: OfChoices) -> list[Choice]:
-    """Returns the choices that a respondent who is shown the question can take.
-
-    They are all, but "not applicable" where the question has ``show_if``.
-    """
+    """Returns the choices that a respondent sees: all of them, but without "not applicable" in a
+    question with ``show_if``."""
     if isinstance(getattr(question, "show_if", None), ShowIf):
         return [choice for choice in question.choices if choice.name != NOT_APPLICABLE]
     return list(question.choices)

@@ -19,23 +19,25 @@ def number_text(value: Fraction | float) -> str:
 
 
 def short_label(question: Question) -> str:
-    """Returns what tables, figures and titles call a question, in at most 32 characters.
+    """Returns a label of a question for tables, figures and titles, in at most 32 characters.
 
-    It is the author's ``short``, or else the label, cut at a word.
+    The label is the author's ``short``, or else the question's wording, cut at a word.
     """
     return cut(question.label) if question.short is UNSET else question.short
 
 
 def listed_label(question: Question) -> str:
-    """Returns how a list to choose from calls a question: its ``short``, or else its label.
+    """Returns the label of a question in a list to choose from: the author's ``short``, or else
+    the full wording.
 
-    A phone shows the beginning alone, and long labels may begin alike.
+    Phones show only the beginning of an entry, and long wordings may begin alike.
     """
     return question.label if question.short is UNSET else question.short
 
 
 def cut(label: str, longest: int = MOST_SHORT) -> str:
-    """Returns a text of at most ``longest`` characters, cut at a word where there is one to cut at.
+    """Returns a text of at most ``longest`` characters. A longer text is cut after a word, if it
+    has spaces, and gets an ellipsis.
 
     >>> cut("Have you ever stolen from work?"), cut("Have you ever stolen anything from work?")
     ('Have you ever stolen from work?', 'Have you ever stolen anything\u2026')
@@ -51,9 +53,10 @@ def cut(label: str, longest: int = MOST_SHORT) -> str:
 
 
 def area_text(grid: Range, cell: int, cells: int) -> str:
-    """Returns the lowest and highest number of a cell, such as "0 to 9".
+    """Returns the lowest and highest number of a group, such as "0 to 9".
 
-    ``grid`` is the range of the numbers, which is cut into ``cells`` cells.
+    ``grid`` is the range of all numbers, ``cells`` the number of groups that it is cut into, and
+    ``cell`` the index of the group.
     """
     n = grid.positions
     # Position i has the cell floor(i * cells / n), so a cell begins at ceil(cell * n / cells).

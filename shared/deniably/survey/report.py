@@ -35,10 +35,11 @@ _Id = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{32}\Z")]
 
 
 class Report(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One respondent's report: a random id, the survey's digest, and a randomised value a question.
+    """One respondent's report: a random id, the survey's digest, and one randomised value for each
+    question.
 
-    In a survey with strata it has the stratum as the link said it, which is not randomised. It has
-    no field for a time, a device or a person.
+    In a survey with strata the report also has the respondent's stratum, which comes from the link
+    and is not randomised. It has no field for a time, a device or a person.
     """
 
     id: _Id
@@ -48,7 +49,7 @@ class Report(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def stratum(self) -> Stratum:
-        """The value of each key of the survey's strata; empty without strata."""
+        """The respondent's stratum, as {key: value}; empty in a survey without strata."""
         return self.strata or {}
 
     @property
@@ -66,7 +67,7 @@ class Report(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return hashlib.sha256(self.canonical).hexdigest()
 
     def check(self, survey: Survey) -> None:
-        """Raise BadReport unless a device could have made this report for ``survey``."""
+        """Raises BadReport unless a device could have made this report for ``survey``."""
         _check_strata(survey, self.strata)
         questions = survey.question_of
         for name, value in self.values.items():
@@ -118,9 +119,11 @@ class MalformedReport(BadReport):
 
 
 def draw_questions(survey: Survey, coins: Coins | None = None) -> list[Question]:
-    """Draws the questions that this device asks, in the survey's order: all, or ``ask`` of them.
+    """Returns the questions that this device asks, in the survey's order: all, or ``ask`` of them,
+    drawn at random.
 
-    Draw them once, before anything is answered. Without ``coins`` the operating system's are taken.
+    Draw them once, before anything is answered. ``coins`` None stands for the operating system's
+    random bytes.
     """
     if survey.asked == len(survey.questions):
         return list(survey.questions)
@@ -129,7 +132,7 @@ def draw_questions(survey: Survey, coins: Coins | None = None) -> list[Question]
 
 
 def check_names(survey: Survey, answers: Iterable[str]) -> None:
-    """Raises BadAnswer where a name in ``answers`` is no question of the survey."""
+    """Raises BadAnswer where one of the names in ``answers`` is not the name of a question."""
     names = [question.name for question in survey.questions]
     for name in answers:
         if name not in names:
@@ -137,9 +140,11 @@ def check_names(survey: Survey, answers: Iterable[str]) -> None:
 
 
 def is_shown(question: Question, answers: Mapping[str, object], hidden: Container[str]) -> bool:
-    """Returns whether a respondent with these answers, by question, is shown ``question``.
+    """Returns whether ``question`` is shown to a respondent, given the answers to earlier
+    questions by the name of the question.
 
-    ``hidden`` are earlier questions that were not shown; their answer is "not applicable".
+    ``hidden`` has the names of earlier questions that were not shown; their answer is "not
+    applicable".
     """
     condition = show_if(question)
     if condition is None:
@@ -150,10 +155,10 @@ def is_shown(question: Question, answers: Mapping[str, object], hidden: Containe
 
 @dataclass(frozen=True)
 class ReportAndMemos:
-    """A ``report``, and the memos of its questions, by the name of the question.
+    """A ``report`` with the memos that it was made from, by the name of the question.
 
-    A memo is the randomised answer from which a device makes the reports of all waves of a panel.
-    It is kept for the next wave and must not be sent.
+    A memo is the randomised answer from which a device makes its reports in all waves of a panel.
+    The device keeps memos for the next wave and must not send them.
     """
 
     report: Report
@@ -167,13 +172,14 @@ def randomise_answers(
     questions: Sequence[Question] | None = None,
     strata: Stratum | None = None,
 ) -> Report:
-    """Randomise one person's true ``answers`` into a report, as a device does without memos.
+    """Randomises one person's true ``answers`` into a report, as a device does that keeps no
+    memos.
 
-    ``answers`` go by the name of the question: the name or label of a choice, a list of them
-    (select_multiple), a number, or a mapping by part (vector, point, product). ``questions`` are
-    those that are asked, by default drawn as the survey says; ``strata`` is the stratum of the
-    person's link. Raises BadAnswer, which names the question and its choices but never the answer,
-    and BadReport for a stratum that the survey does not have.
+    ``answers`` has, by the name of the question: the name or label of a choice, a list of names or
+    labels (select_multiple), a number, or a mapping by part (vector, point, product).
+    ``questions`` are those that are asked, by default drawn as the survey prescribes; ``strata``
+    is the stratum in the person's link. Raises BadAnswer, which names the question and its choices
+    but never the answer, and BadReport for a stratum that the survey does not have.
 
     >>> from deniably import load_survey, randomise_answers
     >>> survey = load_survey({
@@ -197,15 +203,16 @@ def make_report(
     id: str | None = None,  # noqa: A002  # as the report has it
     strata: Stratum | None = None,
 ) -> ReportAndMemos:
-    """Randomise a respondent's true ``answers`` to ``questions`` (by default, the survey's).
+    """Randomises a respondent's true ``answers`` to ``questions``, by default drawn as the survey
+    prescribes.
 
-    ``answers`` go by the name of the question: the name or label of a choice, a list of them
-    (select_multiple), a number, or a mapping by part (vector, point, product). Every question
-    that is shown needs an answer, because a missing value would be an exact one. Answers to hidden
-    questions are ignored. ``memos``, by question, are those that the device keeps for the panel;
-    their questions need no answer. Missing memos are drawn. ``id`` is the report's id where it
-    was drawn before, as for an invitation. ``strata`` is the respondent's stratum, where the survey
-    has strata.
+    ``answers`` has, by the name of the question: the name or label of a choice, a list of names or
+    labels (select_multiple), a number, or a mapping by part (vector, point, product). Every
+    question that is shown needs an answer, because a missing value would be an exact one. Answers
+    to hidden questions are ignored. ``memos`` has, by the name of the question, the memos
+    (randomised answers) that the device keeps for a panel; a question with a memo needs no answer.
+    Missing memos are drawn. ``id`` is the id of the report if it was drawn before, as for an
+    invitation. ``strata`` is the respondent's stratum, in a survey with strata.
 
     Raises BadAnswer, which names the question and its choices but never the answer, and BadReport
     where a memo does not fit its question, or the stratum the survey.
@@ -246,7 +253,8 @@ def make_report(
 
 
 def strata_of(survey: Survey, stratum: Stratum | None) -> dict[str, str] | msgspec.UnsetType:
-    """Returns the ``strata`` of a report from ``stratum``, UNSET where that is None or empty.
+    """Returns ``stratum`` as the field ``strata`` of a report: a dict, or UNSET where ``stratum``
+    is None or empty.
 
     Raises BadReport unless the stratum is one of the survey's.
     """

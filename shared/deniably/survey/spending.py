@@ -18,7 +18,8 @@ FULL = 100
 
 
 def privacy_spent(loss: Loss) -> int:
-    """Returns how much of 100 a loss spends: its epsilon as printed times 20, rounded up.
+    """Returns the part of the privacy limit of a device that a loss uses up, in hundredths of the
+    limit, rounded up: 20 times the epsilon as printed.
 
     >>> privacy_spent(Loss(odds=Fraction(3))), privacy_spent(Loss(odds=Fraction(81)))
     (22, 88)

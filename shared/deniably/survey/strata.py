@@ -42,7 +42,8 @@ Stratum = Mapping[str, str]
 
 
 def check_strata(strata: Mapping[str, Sequence[str]]) -> None:
-    """Raises ValueError where a key has a value twice, and for more than ``MOST_STRATA`` strata."""
+    """Raises ValueError where a key has the same value twice, and for more than ``MOST_STRATA``
+    strata."""
     for key, values in strata.items():
         if len(set(values)) < len(values):
             raise ValueError(f"strata: {key} has a value twice: {', '.join(values)}")
@@ -54,10 +55,10 @@ def check_strata(strata: Mapping[str, Sequence[str]]) -> None:
 
 
 def every_stratum(strata: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
-    """Returns all strata in the order of their numbers, from 0.
+    """Returns all strata; the number of a stratum is its index in this list.
 
-    The keys are in alphabetical order, the values in the definition's; the last key changes
-    soonest.
+    Keys are in alphabetical order, and their values in the order of the definition; the value of
+    the last key changes fastest.
 
     >>> every_stratum({"site": ["north", "south"]})
     [{'site': 'north'}, {'site': 'south'}]
@@ -67,7 +68,8 @@ def every_stratum(strata: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
 
 
 def members(strata: Mapping[str, Sequence[str]], subgroup: Stratum) -> list[int]:
-    """Returns the numbers of the strata that are in a subgroup, ascending.
+    """Returns the numbers (indices in ``every_stratum``) of the strata that belong to a subgroup,
+    ascending.
 
     Raises ValueError for a key or a value that the strata do not have.
 
@@ -85,10 +87,11 @@ def members(strata: Mapping[str, Sequence[str]], subgroup: Stratum) -> list[int]
 
 
 def stratum_in(query: str, strata: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Returns the stratum that a link names; ``query`` is the text behind its question mark.
+    """Returns the stratum that a link states; ``query`` is the part of the link after the question
+    mark.
 
-    Other parameters are ignored. Raises BadLink unless each key is there once, with one of its
-    values.
+    Other parameters are ignored. Raises BadLink unless each key of ``strata`` occurs once, with
+    one of its values.
     """
     # A key without a value is in the link, too, and has to be refused.
     parameters = parse_qsl(query, keep_blank_values=True)
@@ -102,7 +105,8 @@ def stratum_in(query: str, strata: Mapping[str, Sequence[str]]) -> dict[str, str
 
 
 def query_of(stratum: Stratum) -> str:
-    """Returns the query of a stratum's link, with the question mark; empty for an empty stratum.
+    """Returns the part of a link that states a stratum, from the question mark on; empty for an
+    empty stratum.
 
     >>> query_of({"site": "north"})
     '?site=north'

@@ -41,9 +41,10 @@ ASSUMED_PEOPLE, ASSUMED_WAVES = 100, 5
 class ResultsRule(Value, frozen=True):
     """The rule that says when results are shown, and to whom.
 
-    They need at least ``minimum`` reports. ``while_open`` says whether they show before the survey
-    closes. ``to`` restricts them to analysts; without it everybody may see them. ``reports`` says
-    who may have the reports themselves once the survey is closed; without it analysts may.
+    Results need at least ``minimum`` reports. ``while_open`` says whether they are shown before
+    the survey closes. ``to`` restricts them to analysts; without ``to`` everybody may see them.
+    ``reports`` says who may have the reports themselves once the survey is closed; without
+    ``reports`` analysts may.
     """
 
     minimum: Annotated[int, msgspec.Meta(ge=1, le=(1 << 53) - 1)]
@@ -59,7 +60,7 @@ class ResultsRule(Value, frozen=True):
 
     @property
     def first_shown(self) -> int:
-        """The number of reports from which on results can be shown.
+        """The smallest number of reports with which results can be shown.
 
         While a survey is open, the newest ``minimum`` reports are held back, so twice as many are
         needed, unless the minimum is 1.
@@ -75,10 +76,11 @@ class ResultsRule(Value, frozen=True):
 class Waves(Value, frozen=True):
     """The rule of a survey that is one wave of a ``panel``: the same people are asked again.
 
-    Source: SPEC 4.4. Their devices answer from memos; with ``count`` they randomise afresh, in at
-    most that many waves. ``people`` take part in each wave (in the smallest stratum, where there
-    are strata), and ``waves`` is how many waves are planned. ``recognised`` is how many of 1,000
-    people can be linked from wave to wave, where that is worth saying.
+    Source: SPEC 4.4. Without ``count``, devices make all reports from memos (answers that are
+    randomised once). With ``count``, they randomise afresh in each wave, in at most ``count``
+    waves. ``people`` is how many take part in each wave (in the smallest stratum, where there are
+    strata), and ``waves`` is how many waves are planned. ``recognised`` is how many of 1,000
+    people can be linked from wave to wave; it is absent where the risk is small.
     """
 
     panel: SurveyName
@@ -93,19 +95,20 @@ class Waves(Value, frozen=True):
 
     @property
     def number(self) -> int:
-        """The number of waves; 5 is assumed where neither ``count`` nor ``waves`` says it."""
+        """The number of waves: ``count``, else ``waves``, and 5 if both are absent."""
         stated = self.count if isinstance(self.count, int) else self.waves
         return stated if isinstance(stated, int) else ASSUMED_WAVES
 
     @property
     def smallest_group(self) -> int:
-        """The number of people in a wave, or in its smallest stratum; 100 is assumed unless
-        ``people`` says it."""
+        """The number of people in a wave, or in its smallest stratum: ``people``, and 100 if that
+        is absent."""
         return self.people if isinstance(self.people, int) else ASSUMED_PEOPLE
 
 
 class Survey(Value, frozen=True, dict=True):
-    """The published definition of a survey. Two are equal exactly if their digests are equal."""
+    """The published definition of a survey. Two definitions are equal exactly if their digests are
+    equal."""
 
     spec: Literal[1]
     name: SurveyName
@@ -179,7 +182,7 @@ class Survey(Value, frozen=True, dict=True):
 
     @cached_property
     def canonical(self) -> bytes:
-        """The canonical JSON, in bytes (SPEC 3)."""
+        """The canonical JSON of the definition, as bytes (SPEC 3)."""
         return canonical(msgspec.to_builtins(self))
 
     @cached_property
@@ -198,7 +201,8 @@ class Survey(Value, frozen=True, dict=True):
 
     @cached_property
     def asked(self) -> int:
-        """The number of questions that each respondent answers."""
+        """The number of questions that a device asks; a report may have fewer only where ``part``
+        is true."""
         return self.ask if isinstance(self.ask, int) else len(self.questions)
 
     @cached_property
@@ -214,31 +218,33 @@ class Survey(Value, frozen=True, dict=True):
 
     @cached_property
     def every_stratum(self) -> list[dict[str, str]]:
-        """All strata in the order of their numbers; a single empty one in a survey without
-        strata."""
+        """All strata; the number of a stratum is its index here. A survey without strata has one,
+        which is empty."""
         return every_stratum(self.strata or {})
 
     def stratum_number(self, stratum: Stratum) -> int:
-        """Returns the number under which a stratum is stored, from 0. Raises ValueError for no
-        stratum of the survey."""
+        """Returns the number under which a stratum is stored, its index in ``every_stratum``.
+        Raises ValueError if the survey has no such stratum."""
         return self.every_stratum.index(dict(stratum))
 
     @property
     def count(self) -> int | None:
-        """The largest number of waves; None without waves, and where devices keep memos."""
+        """The largest number of waves in which answers are randomised afresh; None in a survey
+        without waves, and where devices keep memos."""
         count = self.waves.count if isinstance(self.waves, Waves) else None
         return count if isinstance(count, int) else None
 
     @property
     def recognised(self) -> int | None:
-        """How many of 1,000 people can be linked from wave to wave; None where the survey states
-        nothing."""
+        """How many of 1,000 people can be linked from wave to wave; None where the survey does not
+        state it."""
         people = self.waves.recognised if isinstance(self.waves, Waves) else None
         return people if isinstance(people, int) else None
 
     @property
     def recognised_of_100(self) -> int | None:
-        """``recognised``, rounded to a whole number of 100 people."""
+        """How many of 100 people can be linked from wave to wave: ``recognised`` in whole
+        hundredths, at least 1; None where the survey does not state it."""
         return None if self.recognised is None else max(1, round(self.recognised / 10))
 
     @property
@@ -254,14 +260,15 @@ class Survey(Value, frozen=True, dict=True):
     def total(self) -> Loss:
         """The privacy loss of one person's whole report, exactly: the sum over the questions.
 
-        Where only some questions are asked, it is that of the worst sample of them.
+        If a device draws some of the questions, this is the sum over those with the largest
+        losses.
         """
         return whole_report(self._mechanisms, self.asked)
 
     @cached_property
     def history(self) -> Loss:
-        """The privacy loss of one person over all waves of the panel; ``total`` in a survey without
-        waves."""
+        """A bound of the privacy loss of one person over all waves of the panel; ``total`` in a
+        survey without waves."""
         return all_waves(self._mechanisms, self.asked, self.count or 1)
 
 
@@ -277,7 +284,8 @@ msgspec.json.Decoder(Survey)
 
 
 def read_survey(text: str | bytes) -> Survey:
-    """Returns the survey of a published definition as JSON text, fully verified (SPEC 4 and 2.2).
+    """Returns the survey that a published definition describes, a JSON text, after all checks of
+    SPEC 4 and SPEC 2.2.
 
     Raises BadSurvey, with the path of what is wrong.
     """
@@ -290,18 +298,19 @@ def read_survey(text: str | bytes) -> Survey:
 
 
 def as_survey(value: Any) -> Survey:
-    """Returns the survey of a parsed JSON definition, fully verified. Raises BadSurvey where it is
-    not valid."""
+    """Returns the survey that a parsed JSON definition describes, after all checks of SPEC 4 and
+    SPEC 2.2. Raises BadSurvey where the definition is not valid."""
     if problems := list(refused_texts(value)):
         raise BadSurvey(problems)
     return stored_survey(value)
 
 
 def stored_survey(value: Any) -> Survey:
-    """Returns the survey of a parsed definition whose texts were verified when it was published.
+    """Returns the survey that a parsed definition describes, without the check for characters that
+    change how texts are displayed. That check was made when the survey was published.
 
-    A server goes on showing a survey whose texts a later release would refuse. Raises BadSurvey for
-    every other fault.
+    So a server goes on showing a survey whose texts a later release would refuse. Raises BadSurvey
+    for every other fault.
     """
     try:
         survey = msgspec.convert(value, Survey, strict=True)
@@ -319,7 +328,7 @@ def stored_survey(value: Any) -> Survey:
 
 
 def what_is_wrong(error: msgspec.ValidationError) -> Problem:
-    """Returns the problem that a validation error of msgspec states, with its path."""
+    """Returns an error of msgspec as a problem: what is wrong, and the path where."""
     why, _, path = str(error).partition(" - at `")
     path = path.rpartition("` in `")[2]  # where a key is wrong
     return Problem(path.rstrip("`") or "$", why)

@@ -17,23 +17,22 @@ OfQuestion = Mechanism | Memoised[Any]
 
 
 def worst_answer(mechanisms: Iterable[OfQuestion]) -> Loss:
-    """Returns the largest privacy loss of one answer to a question with one of ``mechanisms``."""
+    """Returns the largest privacy loss of an answer to one question; ``mechanisms`` are those of
+    all questions."""
     return largest([mechanism.loss for mechanism in mechanisms], 1)
 
 
 def whole_report(mechanisms: Iterable[OfQuestion], asked: int) -> Loss:
-    """Returns the privacy loss of a report that answers ``asked`` of the questions.
-
-    It is a bound for any choice of them, the sum over the ``asked`` most costly ``mechanisms``.
-    """
+    """Returns a bound of the privacy loss of a report that answers any ``asked`` of the questions:
+    the sum over the ``asked`` mechanisms with the largest losses."""
     return largest([mechanism.loss for mechanism in mechanisms], asked)
 
 
 def all_waves(mechanisms: Iterable[OfQuestion], asked: int, waves: int) -> Loss:
     """Returns a bound of the privacy loss of one person's reports over ``waves`` waves.
 
-    A memoised mechanism bounds the loss over all waves by itself, its ``history``; others add their
-    loss in each wave. ``waves`` is 1 where devices keep memos.
+    The reports of a memoised mechanism are bounded over all waves by its ``history``; those of
+    other mechanisms add their loss in each wave. ``waves`` is 1 where devices keep memos.
     """
     losses = [
         mechanism.history if isinstance(mechanism, Memoised) else mechanism.loss

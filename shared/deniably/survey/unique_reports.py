@@ -32,7 +32,7 @@ _MOST_WEIGHTS = 200_000  # of a matrix that is added up; larger ones spread over
 
 
 def fewest_lines(survey: Survey) -> int:
-    """Returns the number of lines of the shortest list that may be given out.
+    """Returns the smallest number of lines that a published list of reports may have.
 
     In shorter lists more reports would be unique.
     """
@@ -40,12 +40,13 @@ def fewest_lines(survey: Survey) -> int:
 
 
 def lone_share(survey: Survey, lines: int) -> float:
-    """Returns the expected share of ``lines`` equal to no other one, for evenly spread answers.
+    """Returns the expected share of unique lines in a list of ``lines`` reports, for evenly spread
+    answers.
 
-    It is ``(1 - c) ** (lines - 1)``, where c is the probability that two people send the same
-    report. In a survey that asks some of the questions both must have drawn the same ones. Where
-    some reports are more frequent than others, this is a little below the truth (Jensen's
-    inequality).
+    The share is ``(1 - c) ** (lines - 1)``, where c is the probability that two people send the
+    same report. In a survey that asks some of the questions both people must have drawn the same
+    questions. Where some reports are more frequent than others, this share is a little below the
+    truth (Jensen's inequality).
     """
     alike = [_alike(question.mechanism) for question in survey.questions]
     drawn = comb(len(alike), survey.asked)

@@ -39,8 +39,8 @@ from deniably.wording.words import ENGLISH, Words
 
 @dataclass(frozen=True)
 class Frequencies:
-    """How many of ``out_of`` people send a given choice: ``own`` if it is their answer, ``other``
-    if it is not."""
+    """How many of ``out_of`` people report a given choice: ``own`` of those whose true answer it
+    is, and ``other`` of those with another answer."""
 
     own: int
     other: int
@@ -48,8 +48,8 @@ class Frequencies:
 
 
 def natural_frequencies(mechanism: HasLaw[Supporting]) -> Frequencies:
-    """Returns how many people's reports name their true choice, and any given other choice, out of
-    100 people or more.
+    """Returns how many of 100 people, or of more where 100 are too few, report their true choice,
+    and how many report a given other choice.
 
     >>> natural_frequencies(subset_selection(k=2, own=3, other=1))
     Frequencies(own=75, other=25, out_of=100)
@@ -72,8 +72,8 @@ def _frequencies(p: Fraction, q: Fraction) -> Frequencies:
 class IconArray:
     """A picture of 100 dots; ``own`` of them are filled.
 
-    The caption tells two pictures apart; a single picture has none, as the sentence beside it says
-    all.
+    If a question has two pictures, ``caption`` tells them apart; a single picture has no caption,
+    since the sentence beside it says everything.
     """
 
     own: int
@@ -85,7 +85,8 @@ WEAK = 20
 
 
 def describe_sending(question: Question, words: Words = ENGLISH) -> str:
-    """Returns what a device sends for an answer, in one or two sentences."""
+    """Returns one or two sentences that describe what a device sends for an answer to the
+    question."""
     law = question.mechanism.law
     match law:
         case Supporting(single=True) if law.size and isinstance(question, Number | Point | Product):
@@ -113,16 +114,18 @@ def describe_sending(question: Question, words: Words = ENGLISH) -> str:
 
 
 def describe_inference(question: Question, words: Words = ENGLISH) -> str:
-    """Returns what somebody who sees the report can conclude about the answer, in one sentence."""
+    """Returns a sentence that states what somebody who sees the report can conclude about the
+    answer."""
     loss = question.mechanism.loss
     return words.graded("explain.reverse", weak=weak(loss), **_odds(loss, words))
 
 
 def icon_arrays(question: Question, words: Words = ENGLISH) -> list[IconArray]:
-    """Returns the protection as pictures of 100 dots, for mechanisms that two probabilities
-    describe.
+    """Returns pictures of 100 dots that show how a question's answers are protected, for
+    mechanisms that two probabilities describe.
 
-    The list is empty for reports that are signals or noisy numbers, and where 100 dots are too few.
+    The list is empty for reports that are signals or noisy numbers, and where 100 dots are too
+    few.
     """
     law = question.mechanism.law
     match law:
@@ -148,9 +151,10 @@ def _icon_arrays(words: Words, seen: Frequencies, *captions: str) -> list[IconAr
 
 
 def practice(survey: Survey) -> Randomiser[Supporting]:
-    """Returns the mechanism of the practice question, which has two answers.
+    """Returns the mechanism of the practice question, which has two answers and is never sent.
 
-    It has the odds of the survey's first subset selection, else odds of 3.
+    It has the odds of the survey's first question with subset selection, or odds of 3 if there is
+    none.
     """
     for question in survey.questions:
         law = question.mechanism.law
@@ -160,19 +164,20 @@ def practice(survey: Survey) -> Randomiser[Supporting]:
 
 
 def weak(loss: Loss) -> bool:
-    """Returns whether the protection is too weak to say that nobody can know the answer."""
+    """Returns whether a loss is so large that texts cannot say that nobody can know the answer:
+    whether the odds are above 20."""
     return loss.odds_bound > WEAK
 
 
 def at_most(loss: Loss, key: str, words: Words = ENGLISH, **values: object) -> str:
-    """Returns the text of ``key`` with the odds of a loss filled in and, if there is a delta, how
-    rarely the promise may fail."""
+    """Returns the text of ``key``, filled in with the odds of a loss and, if the loss has a delta,
+    with how rarely the promise may fail."""
     return words(key, **_odds(loss, words), **values)
 
 
 def odds_text(loss: Loss) -> str:
-    """Returns the odds of a loss as an English text, with how rarely the promise of Gaussian noise
-    may fail.
+    """Returns the odds of a loss as an English text. If the loss has a delta, the text also states
+    how rarely the promise may fail.
 
     >>> odds_text(Loss(Fraction(11, 5)))
     'at most 2.2 times'
@@ -182,8 +187,8 @@ def odds_text(loss: Loss) -> str:
 
 
 def clipped(question: Question, words: Words = ENGLISH) -> str | None:
-    """Returns what happens to numbers outside the bounds, in a sentence; None where the question
-    has no bounds."""
+    """Returns a sentence that states what happens to numbers outside the bounds; None for a
+    question without bounds."""
     match question:
         case Number():
             return words("explain.clipped", **_bounds(question.range, words))
@@ -198,15 +203,16 @@ def clipped(question: Question, words: Words = ENGLISH) -> str | None:
 
 
 def describe_total(survey: Survey, words: Words = ENGLISH) -> str:
-    """Returns the protection of all answers of one person, and of all waves, in sentences."""
+    """Returns sentences on the protection of all answers of one person together and, in a panel,
+    over all waves."""
     total = words("explain.total", count=survey.asked, **_odds(survey.total, words))
     much = [words("explain.much")] if weak(survey.history) else []
     return " ".join([total, *_again(survey, words), *much, *_recognised(survey, words)])
 
 
 def describe_waves(survey: Survey, words: Words = ENGLISH) -> list[str]:
-    """Returns sentences on what waves add: the questions are asked again, and some people can be
-    recognised. The list is empty without waves."""
+    """Returns sentences that state the effects of waves: the questions are asked again, and some
+    people can be recognised. The list is empty for a survey without waves."""
     return [*_again(survey, words), *_recognised(survey, words)]
 
 
@@ -225,8 +231,8 @@ def _recognised(survey: Survey, words: Words) -> list[str]:
 
 @lru_cache(maxsize=256)
 def factor(odds: Fraction) -> int | Decimal:
-    """Returns odds for a text such as "N times": rounded up to a tenth, or to a whole number from
-    10 on.
+    """Returns odds as a number for a text such as "N times": rounded up to tenths, and from 10 on
+    to whole numbers.
 
     >>> factor(Fraction(13, 7))
     Decimal('1.9')

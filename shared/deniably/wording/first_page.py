@@ -43,11 +43,12 @@ _ADDRESS = re.compile(r"@|://|www\.|(?:\d[\s/().-]*){5}")
 
 @dataclass(frozen=True)
 class Mark:
-    """A mark on the guessing scale: what is guessed, and how often a guess is right, from ``low``
-    to ``high`` (probabilities). ``value`` is that range as a text, of 100.
+    """A mark on the guessing scale: what is guessed, and how often such a guess is right, from
+    ``low`` to ``high`` (probabilities). ``value`` is this range as a text, in guesses out of 100.
 
-    ``of`` says what is guessed: ``one`` answer, ``all`` answers or those of all ``waves``.
-    ``label`` is the mark's name on the first page, and ``on_receipt`` that on the receipt.
+    ``of`` is "one" for guessing one answer, "all" for all answers of a report, and "waves" for
+    those of all waves. ``label`` is the mark's name on the first page, and ``on_receipt`` its name
+    on the receipt.
     """
 
     of: str
@@ -60,12 +61,13 @@ class Mark:
 
 @dataclass(frozen=True)
 class FirstPage:
-    """The texts of the first page, in the order in which they are read; texts that a survey does
-    not need are empty.
+    """The texts of the form's first page, in the order in which they are read; texts that a survey
+    does not need are empty.
 
-    ``by`` says who asks, how many questions and how long it takes. ``marks`` are those of the
-    guessing scale, from the least to the most. ``meaning`` explains them in paragraphs, and says
-    what the worst case is and how often it happens. ``own`` are the author's intro and contact.
+    ``by`` states who asks, how many questions, and how long it takes. ``marks`` are those of the
+    guessing scale: one answer, then all answers, then all waves. ``meaning`` has paragraphs that
+    explain the marks, the worst case, and how often it happens. ``own`` are the author's intro and
+    contact.
     """
 
     title: str
@@ -83,7 +85,7 @@ class FirstPage:
 
     @property
     def paragraphs(self) -> list[str]:
-        """All texts of the page as paragraphs, for devices that show no form."""
+        """All texts of the page as paragraphs, for programs that cannot show the form."""
         marks = [f"{mark.label} {mark.value}" for mark in self.marks]
         texts = [self.title, self.by, self.promise, self.doubt, *self.cues, self.heading, *marks]
         texts += [*self.meaning, self.visible, self.invited, self.strata, *self.own]
@@ -124,8 +126,9 @@ def _strata(survey: Survey, words: Words) -> str:
 
 
 def who_asks(survey: Survey) -> str:
-    """Returns who is responsible for a survey: the first line of its contact without addresses and
-    numbers; empty where there is none, or it is too long."""
+    """Returns who is responsible for a survey: the first line of its contact, without addresses
+    and telephone numbers. Returns an empty text if the survey has no contact, or if the line is
+    longer than 80 characters."""
     lines = survey.contact.strip().splitlines() if isinstance(survey.contact, str) else []
     parts = re.split(r"\s*[,;·|<>]\s*|\s+[–—-]\s+", lines[0]) if lines else []
     who = ", ".join(part for part in parts if part and not _ADDRESS.search(part))
@@ -163,8 +166,8 @@ def _marks(survey: Survey, rates: Guessing, words: Words) -> Iterator[Mark]:
 
 
 def rates_text(low: Fraction, high: Fraction, words: Words) -> str:
-    """Returns a range of probabilities as rates out of 100; a single rate where both read the
-    same."""
+    """Returns two guessing rates, ``low`` and ``high``, as a text out of 100, such as "60–75"; a
+    single number if both round to the same."""
     first, last = (words.number(rate_text(rate)) for rate in (low, high))
     return first if first == last else f"{first}–{last}"
 
@@ -196,8 +199,8 @@ def _worst(survey: Survey, rates: Guessing, words: Words) -> str:
 
 
 def so_many(chance: Fraction) -> tuple[int, int]:
-    """Returns a probability as (N, 100), N of 100 people, or of a larger power of ten where 100 are
-    too few; rounded up.
+    """Returns a probability as (N, people): N of 100 people, rounded up. If that would be less
+    than one person, ``people`` is a larger power of ten, up to a million.
 
     >>> so_many(Fraction(11, 16)), so_many(Fraction(1, 730))
     ((69, 100), (2, 1000))

@@ -70,8 +70,8 @@ _RULES: dict[str, Callable[[int], Form]] = {
 
 
 def plural_form(language: str, count: int) -> Form:
-    """Returns the plural form (CLDR) of a count from 0 on in a language of the interface. Raises
-    KeyError for another language.
+    """Returns the plural form (a category of CLDR) that a language of the interface uses for a
+    count of 0 or more. Raises KeyError for another language.
 
     >>> [plural_form("pl", count) for count in (1, 2, 5, 22)]
     ['one', 'few', 'many', 'few']

@@ -64,38 +64,40 @@ class Words:
         return _PLACE.sub(lambda place: self._written(values[place[1]]), text)
 
     def graded(self, key: str, /, *, weak: bool, **values: object) -> str:
-        """Returns the text of ``key``, or that of ``key`` with ``_weak`` behind it where the
-        protection is weak."""
+        """Returns the text of ``key`` or, if the protection is ``weak``, the text of the key that
+        ends in ``_weak``."""
         return self(f"{key}_weak" if weak else key, **values)
 
     def number(self, number: int | Decimal) -> str:
-        """Returns a number in the language's style: 2981.5 is 2,981.5 in English, 2.981,5 in
-        German."""
+        """Returns a number as text in the language's style: 2981.5 is 2,981.5 in English, 2.981,5
+        in German."""
         # Both signs at once: one after the other would turn a point that was just written.
         plain = f"{number:,}" if isinstance(number, int) else f"{number:,f}"
         return plain.translate({ord(","): self("number.group"), ord("."): self("number.point")})
 
     def day(self, day: str) -> str:
-        """Returns a date such as 2027-03-03 as the language writes it: 3 March 2027."""
+        """Returns a date such as 2027-03-03 in the language's style, such as 3 March 2027."""
         year, month, number = day.split("-")
         months = self("date.months").split()
         return self("date.long", year=year, month=months[int(month) - 1], day=str(int(number)))
 
     def decimal(self, plain: str) -> str:
-        """Returns a decimal text with its point as the language writes it: 2981.5 is 2981,5 in
+        """Returns a decimal text with the decimal mark of the language: 2981.5 is 2981,5 in
         German."""
         return plain.replace(".", self("number.point"))
 
     def some(self, *prefixes: str) -> dict[str, Text]:
-        """Returns the texts whose keys start with one of these prefixes, for scripts."""
+        """Returns the texts whose keys start with one of ``prefixes``, by key, for scripts in
+        browsers."""
         return {key: text for key, text in self._texts.items() if key.startswith(prefixes)}
 
     def isolated(self, text: str) -> str:
-        """Returns a text in another script between direction marks, so that it does not reorder the
-        text beside it; unchanged in a language that is written from left to right.
+        """Returns a text in another script between right-to-left marks, so that it does not
+        reorder the text beside it. In a language that is written from left to right the text is
+        unchanged.
 
-        The marks are right-to-left marks. Isolates would do it, too, but no writer lets them
-        through (``core/steering.py``).
+        Isolates, Unicode's characters for this, would do as well, but no writer lets them through
+        (``core/steering.py``).
         """
         if self.direction == "rtl" and _RIGHTWARDS.search(text):
             return (
@@ -110,8 +112,8 @@ class Words:
 
 
 def direction(language: str) -> str:
-    """Returns the direction of writing, ``ltr`` or ``rtl``, of a language's tag such as ``ar`` or
-    ``az-Arab``."""
+    """Returns the direction of writing, ``ltr`` or ``rtl``, of a language, given by its tag such
+    as ``ar`` or ``az-Arab``."""
     base, *subtags = language.lower().split("-")
     # In a tag, four letters are a script; az is written in three of them.
     script = next((tag for tag in subtags if len(tag) == 4 and tag.isalpha()), None)

@@ -12,9 +12,10 @@ _PLAIN = "/:?#@!$&()*+,;=%~"
 
 
 def web_address(text: str) -> str:
-    """Returns a web address, percent-encoding what could end it in any of the languages.
+    """Returns a web address in which characters that could end it in any of these languages are
+    percent-encoded.
 
-    Empty unless it begins with http:// or https://.
+    Returns an empty text unless ``text`` begins with http:// or https://.
 
     >>> web_address("https://example.org/s/a}b c"), web_address("javascript:alert(1)")
     ('https://example.org/s/a%7Db%20c', '')

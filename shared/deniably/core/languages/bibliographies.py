@@ -19,9 +19,9 @@ class Bibtex(Code):
 
     @classmethod
     def entry(cls, kind: LiteralString, key: str, fields: Mapping[LiteralString, Latex]) -> Self:
-        """Returns an entry of a BibTeX file without its empty fields.
+        """Returns one entry of a BibTeX file; fields without a text are left out.
 
-        Raises ValueError unless ``key`` is of letters, digits and ``_ . : -``.
+        Raises ValueError unless ``key`` consists of letters, digits and ``_ . : -``.
         """
         if not _KEY.fullmatch(key):
             raise ValueError(f"{key!r} is no key of BibTeX")
@@ -36,8 +36,8 @@ class Ris(Code):
 
     @classmethod
     def record(cls, kind: LiteralString, fields: Iterable[tuple[LiteralString, str]]) -> Self:
-        """Returns a record of a RIS file without its empty fields; UR only if it is a web
-        address."""
+        """Returns one record of a RIS file; fields without a text are left out, and so is a UR
+        field whose text is not a web address."""
         lines = [f"TY  - {kind}"]
         for tag, value in fields:
             text = web_address(value) if tag == "UR" else one_line(value)

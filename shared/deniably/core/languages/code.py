@@ -8,11 +8,12 @@ from typing import LiteralString, Self
 
 
 class Code:
-    """Source code of one language. Each language is a subclass, with writers for texts.
+    """A piece of source code in one language. Each language is a subclass, with methods that turn
+    any text into safe code.
 
-    The source is what this program says literally: pyright refuses any other text as ``source``, as
-    a template or as a separator (``LiteralString``, PEP 675). mypy and pyright refuse a text, or
-    code of another language, as a part.
+    ``source``, templates and separators must be literals in the program: pyright refuses any other
+    text there (``LiteralString``, PEP 675). The parts that are put into a template must be code of
+    the same language, which mypy and pyright check.
     """
 
     __slots__ = ("_source",)
@@ -29,16 +30,16 @@ class Code:
 
     @classmethod
     def filled(cls, template: LiteralString, **parts: Self) -> Self:
-        """Returns the template with the part of this name in place of each ``{name}``.
+        """Returns the template with each ``{name}`` replaced by the part of that name.
 
-        ``{{`` and ``}}`` are braces.
+        Write ``{{`` and ``}}`` for braces.
         """
         sources = {name: part.source for name, part in parts.items()}
         return cls._made(template.format(**sources))
 
     @classmethod
     def joined(cls, separator: LiteralString, pieces: Iterable[Self]) -> Self:
-        """Returns the pieces, with the separator between any two."""
+        """Returns the pieces joined into one, with ``separator`` between neighbours."""
         return cls._made(separator.join(piece.source for piece in pieces))
 
     @classmethod
@@ -52,7 +53,7 @@ class Code:
 
     @property
     def source(self) -> str:
-        """The text of this piece."""
+        """The source code as text."""
         return self._source
 
     def __bool__(self) -> bool:
@@ -69,15 +70,15 @@ class Code:
 
 
 class ScriptCode(Code):
-    """Source code of a language that runs, with strings and comments."""
+    """Source code of a programming language, which has string literals and comments."""
 
     __slots__ = ()
 
     @classmethod
     @abstractmethod
     def text(cls, text: str) -> Self:
-        """Returns a string literal of ``text``, with its quotes, in which the language expands
-        nothing."""
+        """Returns a string literal whose value is ``text``, with its quotes; the language expands
+        nothing in it."""
 
     @classmethod
     @abstractmethod

@@ -20,7 +20,8 @@ _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?", re.ASCII)
 def csv_table(
     columns: Sequence[str], lines: Iterable[Mapping[str, Cell]], lineterminator: str = "\r\n"
 ) -> str:
-    """Returns a table as CSV: column names, then the lines; what a line lacks stays empty."""
+    """Returns a table as CSV: a line of column names, then the lines. A cell is empty where a line
+    lacks the column."""
     out = io.StringIO()
     # A missing value is written as an empty cell.
     writer = csv.DictWriter(out, columns, restval=None, lineterminator=lineterminator)
@@ -30,15 +31,17 @@ def csv_table(
 
 
 def spreadsheet_cell(cell: Cell) -> Cell:
-    """Returns a cell as it is, but a text so that no spreadsheet takes it for a formula."""
+    """Returns a cell for a spreadsheet: a text is changed so that it does not count as a formula,
+    any other value is returned unchanged."""
     return spreadsheet_text(cell) if isinstance(cell, str) else cell
 
 
 def spreadsheet_text(text: str) -> str:
-    """Returns a text on one line, with an apostrophe before what would count as a formula.
+    """Returns a text on one line, with an apostrophe before everything that a spreadsheet would
+    take for a formula.
 
-    In much of Europe cells end at a semicolon, even within quotation marks. So each part between
-    those gets one, too. A number stays a number.
+    In much of Europe a semicolon ends a cell, even within quotation marks. So an apostrophe is
+    also added after a semicolon. A number stays a number.
 
     >>> spreadsheet_text("=1+1; @a"), spreadsheet_text("-1.5")
     ("'=1+1; '@a", '-1.5')

@@ -10,7 +10,7 @@ from deniably.core.steering import printable
 
 
 class Html(Code):
-    """Source code of HTML or SVG. Templates of pages insert it without escaping.
+    """Source code of HTML or SVG, which the templates of pages insert without escaping.
 
     >>> Html.filled("<b>{label}</b>", label=Html.text("<script>"))
     Html('<b>&lt;script&gt;</b>')
@@ -18,20 +18,21 @@ class Html(Code):
 
     @classmethod
     def text(cls, text: str) -> Self:
-        """Returns a text, escaped for an element or for between the quotes of an attribute."""
+        """Returns a text, escaped for use in an element or in a quoted attribute."""
         return cls._made(escape(printable(text)))
 
     @classmethod
     def style(cls, sheet: str) -> Self:
-        """Returns a style sheet for a ``style`` element. Raises ValueError if it has a ``<``, which
-        could end it."""
+        """Returns a style sheet for a ``style`` element. Raises ValueError if the style sheet has
+        a ``<``, which could end the element."""
         if "<" in sheet:
             raise ValueError("a style sheet within a page has no <")
         return cls._made(sheet)
 
     @classmethod
     def filled(cls, template: LiteralString, **parts: Self | float) -> Self:
-        """Returns the template with these parts; a number is written as ``{name:.2f}`` says.
+        """Returns the template with each ``{name}`` replaced by the part of that name. A part may
+        be a number, which is formatted as in ``{name:.2f}``.
 
         >>> Html.filled('<line y1="{y:.1f}"/>', y=1 / 3)
         Html('<line y1="0.3"/>')
@@ -43,16 +44,17 @@ class Html(Code):
 
     @classmethod
     def data(cls, json: str) -> Self:
-        """Returns JSON for a ``script`` element of data.
+        """Returns JSON for a ``script`` element that holds data.
 
-        It has ``<`` only inside strings. There it is escaped, so no string ends the element.
+        JSON can have ``<`` only inside strings. There it is escaped, so that no string ends the
+        element.
         """
         return cls._made(json.replace("<", r"\u003c"))
 
     @classmethod
     def from_library(cls, made: str) -> Self:
-        """Returns the HTML or SVG that a library made, unchanged; only for modules that call
-        one."""
+        """Returns ``made``, HTML or SVG from a library, unchanged. Only modules that call such a
+        library may use this."""
         return cls._made(made)
 
     def __html__(self) -> str:

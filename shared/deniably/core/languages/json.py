@@ -10,7 +10,7 @@ _UNSEEN = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 
 def json_text(value: object, indent: int | None = None) -> str:
-    """Returns a value as JSON, in which no character steers a terminal.
+    """Returns a value as JSON in which characters that control a terminal are escaped.
 
     >>> json_text({"title": "\\x9b2J é"})
     '{"title": "\\\\u009b2J é"}'
@@ -20,5 +20,6 @@ def json_text(value: object, indent: int | None = None) -> str:
 
 
 def json_file(value: object) -> str:
-    """Returns a JSON file for people, with an indent and a last line break."""
+    """Returns the contents of a JSON file that people can read: indented, with a line break at the
+    end."""
     return json_text(value, indent=1) + "\n"

@@ -33,14 +33,15 @@ class Latex(Code):
 
     @classmethod
     def text(cls, text: str) -> Self:
-        """Returns a text on one line, in which no character is a command."""
+        """Returns a text on one line, escaped so that LaTeX takes no character for a command."""
         return cls._made("".join(_MARKS.get(char, char) for char in one_line(text)))
 
     @classmethod
     def person(cls, name: str) -> Self:
-        """Returns the name of an author for BibTeX, with accents as commands of LaTeX.
+        """Returns the name of an author for BibTeX, with accents written as LaTeX commands.
 
-        Styles abbreviate first names to their first byte, which would cut a letter of two bytes.
+        BibTeX styles abbreviate a first name to its first byte, which would cut a letter that has
+        two bytes.
 
         >>> Latex.person("Erlingsson, Ú.")
         Latex("Erlingsson, {\\\\'U}.")
@@ -56,9 +57,11 @@ class Latex(Code):
 
     @classmethod
     def table(cls, lines: Sequence[Sequence[str]], texts: int) -> Self:
-        """Returns a ``tabular``, which needs no package. Its first line has the headings.
+        """Returns a ``tabular`` environment, which needs no LaTeX package. The first of ``lines``
+        has the headings.
 
-        Its first ``texts`` columns are words, the others figures, which stand on the right.
+        The first ``texts`` columns are aligned left, for words; the others are aligned right, for
+        numbers.
         """
         head, *rest = [[_cell(cell) for cell in line] for line in lines]
         sides = "".join("l" if place < texts else "r" for place in range(len(head)))

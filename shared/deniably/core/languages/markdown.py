@@ -29,27 +29,31 @@ class Markdown(Code):
 
     @classmethod
     def text(cls, text: str) -> Self:
-        """Returns a text on one line, which has no marks, no links and no HTML."""
+        """Returns a text on one line, escaped so that Markdown takes nothing in it for markup, a
+        link or HTML."""
         return cls._made(_escaped(one_line(text).strip()))
 
     @classmethod
     def address(cls, address: str) -> Self:
-        """Returns a link that shows its address; plain text where that is no web address."""
+        """Returns a link whose text is the address itself; plain text if ``address`` is not a web
+        address."""
         web = web_address(address)
         return cls._made(f"<{web}>") if web else cls.text(address)
 
     @classmethod
     def as_code(cls, code: str) -> Self:
-        """Returns a text as code. Raises ValueError for a backtick or a vertical line in it."""
+        """Returns a text as inline code. Raises ValueError if the text has a backtick, a vertical
+        line, or a character that ``one_line`` changes, such as a line break."""
         if re.search(r"[`|]", code) or one_line(code) != code:
             raise ValueError(f"{code!r} cannot be set as code")
         return cls._made(f"`{code}`")
 
     @classmethod
     def table(cls, lines: Sequence[Sequence[str]], texts: int) -> Self:
-        """Returns a table whose first line has the headings.
+        """Returns a Markdown table. The first of ``lines`` has the headings.
 
-        Its first ``texts`` columns are words, the others figures, which stand on the right.
+        The first ``texts`` columns are aligned left, for words; the others are aligned right, for
+        numbers.
         """
         head, *rest = [[cls.text(cell).source for cell in line] for line in lines]
         sides = [":---" if place < texts else "---:" for place in range(len(head))]

@@ -18,15 +18,15 @@ class R(ScriptCode):
 
     @classmethod
     def text(cls, text: str) -> Self:
-        """Returns an R string literal of ``text``, in ASCII, which reads the same in every
+        """Returns an R string literal in ASCII whose value is ``text`` on one line, in every
         locale."""
         parts = (_character(character) for character in one_line(text))
         return cls._made(f'"{"".join(parts)}"')
 
     @classmethod
     def name(cls, name: str) -> Self:
-        """Returns a column's name in backticks. Raises ValueError unless it is of letters, digits
-        and ``_ . -``."""
+        """Returns the name of a column in backticks. Raises ValueError unless the name consists of
+        letters, digits and ``_ . -``."""
         if not re.fullmatch(r"[\w.-]+", name, re.ASCII):
             raise ValueError(f"{name!r} is no name of a column")
         return cls._made(f"`{name}`")

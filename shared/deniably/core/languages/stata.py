@@ -18,7 +18,8 @@ _COMMENTS = re.compile(r"/(?=[/*])|\*(?=/)")
 
 
 class Stata(ScriptCode):
-    """Source code of Stata.
+    """Source code of Stata. A string literal has other characters in place of those that Stata
+    would interpret.
 
     >>> Stata.text('"A" `x` /* B')
     Stata('"\\'A\\' \\'x\\' / * B"')
@@ -26,15 +27,17 @@ class Stata(ScriptCode):
 
     @classmethod
     def text(cls, text: str) -> Self:
-        """Returns a Stata string literal, with an apostrophe for each mark that Stata interprets.
+        """Returns a Stata string literal of ``text``, in which an apostrophe replaces each quote,
+        backtick, backslash, brace and dollar sign, which Stata would interpret.
 
-        A space is put into each mark of a comment.
+        The marks that begin or end a comment are broken up by a space.
         """
         return cls._made(f'"{_plain(text)}"')
 
     @classmethod
     def comment(cls, text: str) -> Self:
-        """Returns a line of Stata that is a comment with this text, changed as by ``text``."""
+        """Returns a line of Stata that is a comment with this text, in which the same characters
+        are replaced as by ``text``."""
         return cls._made(f"* {_plain(text)}".rstrip())
 
 

@@ -57,10 +57,10 @@ AnswersInput = Annotated[int, Whole(minimum=1, maximum=MOST, help="Answers of on
 
 
 def textbook(k: int, epsilon: float, delta: float) -> float:
-    """Returns 2 epsilon sqrt(2 k ln(1 / delta)), the epsilon of k answers according to lecture
-    notes. This is not a theorem: the one it shortens (Dwork and Roth 2014, theorem 3.20) also has
-    the term k epsilon (e**epsilon - 1), which can be left out only if epsilon is small for that
-    number of answers."""
+    """Returns 2 epsilon sqrt(2 k ln(1 / delta)), which lecture notes give as the epsilon of k
+    answers together. This is not a theorem: theorem 3.20 of Dwork and Roth 2014 also has the term
+    k epsilon (e**epsilon - 1), which can be left out only if epsilon is small for that number of
+    answers."""
     return 2 * epsilon * sqrt(2 * k * log(1 / delta))
 
 
@@ -90,9 +90,9 @@ def adding_up(
     seed: SeedInput = 1,
     survey: Survey | None = None,
 ) -> ExperimentFindings:
-    """Shows the epsilon of ``k`` answers together, each of ``epsilon``: the sum, the exact value
-    for ``delta``, zCDP, a closed form, and a formula from lecture notes, drawn red where it
-    promises too much.
+    """Shows the epsilon of ``k`` answers together, each with ``epsilon``, computed in five ways:
+    as the sum, exactly for ``delta``, by zCDP, by a closed form, and by a formula from lecture
+    notes. The formula is drawn red where it gives less than the exact value.
 
     If a ``survey`` is given, the experiment shows the epsilon of its questions, answered again and
     again.

@@ -91,10 +91,10 @@ def asked_again(
 ) -> ExperimentFindings:
     """Shows how often the best guess at one person's answer is right after 1 to ``waves`` reports.
 
-    There are three ways to report: with fresh noise in each wave; from a memoised (randomised once)
-    answer, with all reports together limited to ``history`` times the epsilon; and by sending the
-    first report again. Both answers are equally likely beforehand. A ``mechanism`` with two answers
-    can be given instead of the epsilon.
+    There are three ways to report: with fresh noise in each wave; from a memoised (once
+    randomised) answer, which limits all reports together to ``history`` times the epsilon; and by
+    sending the first report again. Before the first report, both answers are equally likely. A
+    ``mechanism`` with two answers can be given instead of the epsilon.
     """
     once, memo = _mechanisms(mechanism, as_privacy(epsilon), Fraction(history))
     after = [wave for wave in _AFTER if wave < waves] + [waves]

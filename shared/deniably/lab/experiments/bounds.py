@@ -89,9 +89,10 @@ def bounds(
 ) -> ExperimentFindings:
     """Shows how far the mean is off if numbers above a maximum count as the maximum.
 
-    Clipping lowers the mean; a larger maximum needs more noise, which grows with the range. Numbers
-    are lognormal, like incomes, with parameters ``mu`` and ``spread``, or those of ``values``. With
-    a survey's ``question`` about a number, only noise is shown, since its answers are not known.
+    Clipping lowers the mean; a larger maximum needs more noise, which grows with the range. The
+    numbers are lognormal, like incomes, with parameters ``mu`` and ``spread``, or the numbers
+    ``values`` if these are given. With a survey's ``question`` about a number, only the effect of
+    noise is shown, since its answers are not known.
 
     Raises ValueError if ``values`` are empty or contain anything but numbers from 0.
     """

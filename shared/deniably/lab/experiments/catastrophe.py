@@ -98,13 +98,13 @@ def catastrophe(
     seed: SeedInput = 1,
     mechanism: Randomiser[Law] | None = None,
 ) -> ExperimentFindings:
-    """Shows how Gaussian noise that keeps (``epsilon``, ``delta``) can exceed epsilon, and how a
-    catastrophe of the same delta does.
+    """Compares two mechanisms with the same ``delta``: Gaussian noise, whose loss seldom exceeds
+    ``epsilon`` by much, and a catastrophe, which reveals everything with probability ``delta``.
 
-    The catastrophe is planted in randomised response that claims ``claim``: with probability
-    ``size`` it reports the true answer as it is. The shipped audit enumerates all paths of its
-    code, and also counts ``trials`` reports for each answer. A ``mechanism`` of a question with two
-    answers can be given, to plant the catastrophe there.
+    The catastrophe is planted in randomised response whose stated epsilon is ``claim``: with
+    probability ``size`` it reports the true answer. Deniably's audit then enumerates all paths of
+    the planted code, and also estimates probabilities from ``trials`` reports for each answer. A
+    ``mechanism`` of a question with two answers can be given, to plant the catastrophe in.
     """
     promise, claimed, planted = as_privacy(epsilon), as_privacy(claim), Fraction(size)
     failing = Fraction(delta)

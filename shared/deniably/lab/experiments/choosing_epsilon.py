@@ -69,12 +69,12 @@ def choosing_epsilon(
     seed: SeedInput = 1,
     register: Sequence[tuple[str, float]] = (),
 ) -> ExperimentFindings:
-    """Shows what an epsilon means: as people out of a hundred, as what a report reveals, as the
-    number of respondents it needs, and beside other deployments.
+    """Shows what an epsilon means in four ways: as people out of a hundred, as what a report
+    reveals, as the number of respondents it needs, and beside the epsilons of other deployments.
 
-    All are for randomised response to a question with two answers. ``prior`` is how likely the
-    answer was thought beforehand, ``margin`` the wanted half-width for a share. ``register`` has
-    more epsilons to compare with, each as (name, epsilon).
+    The first three are for randomised response to a question with two answers. ``prior`` is how
+    likely the answer was thought before the report, ``margin`` the wanted half-width of the
+    interval of a share. ``register`` has more epsilons to compare with, each as (name, epsilon).
     """
     level = as_privacy(epsilon)
     mechanism = example_question(type="yes_no", **stated(level)).report_mechanism

@@ -77,12 +77,13 @@ def coins(
     mechanism: Randomiser[Law] | None = None,
     labels: tuple[str, str] = ("yes", "no"),
 ) -> ExperimentFindings:
-    """Shows 100 people who answer with two coins: what they report, and the share that the reports
-    recover.
+    """Shows 100 people who answer with two coins: what they report, and the estimate of the true
+    share from these reports.
 
-    ``share`` of them, rounded to whole people, would say yes. ``truth`` is the probability that the
-    first coin asks for the truth, ``yes`` that the second coin says yes. The ``mechanism`` of a
-    question with two answers, and its ``labels``, can be given instead of the coins.
+    ``share`` of them, rounded to whole people, would truthfully say yes. ``truth`` is the
+    probability that the first coin asks for the truth, ``yes`` that the second coin says yes. The
+    ``mechanism`` of a question with two answers, and the ``labels`` of the answers, can be given
+    instead of the coins.
     """
     if mechanism is None:
         coin_shares = {"truth": str(truth), "yes": str(yes)}

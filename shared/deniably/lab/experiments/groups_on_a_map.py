@@ -83,8 +83,8 @@ def groups_on_a_map(
 
     A curator adds noise to every round of k-means, or once to the number of people in each area of
     a ``grid``; local reports name areas, without a curator; and k-means runs without protection.
-    ``question`` can be a survey's question about a place on a map, whose areas and epsilon are then
-    used.
+    If ``question``, a survey's question about a place on a map, is given, its areas and epsilon
+    are used.
     """
     privacy = as_privacy(epsilon)
     asking = question or example_question(type="point", grid=grid, parts=_PARTS, **_stated(privacy))

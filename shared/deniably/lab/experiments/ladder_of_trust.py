@@ -96,12 +96,12 @@ def ladder_of_trust(
     seed: SeedInput = 1,
     question: Question | None = None,
 ) -> ExperimentFindings:
-    """Shows how far a published count is from the true one, with a curator and without.
+    """Shows how far a published count of people is from the true one, with a curator and without.
 
-    ``share`` of ``n`` people, rounded to whole people, have the answer. ``epsilon`` and ``delta``
-    are the curator's. ``hidden`` is the delta of the shuffle model: for somebody who sees the count
-    of all reports, but no report. Reports are made with two fair coins, or by a survey's
-    ``question``; then the count is that of its first choice.
+    ``share`` of ``n`` people, rounded to whole people, have the answer that is counted.
+    ``epsilon`` and ``delta`` are those of the curator. ``hidden`` is the delta in the shuffle
+    model, for somebody who sees the count of all reports but no single report. Reports are made
+    with two fair coins, or by a survey's ``question``, whose first choice is then counted.
     """
     curator, own = as_privacy(epsilon), question is not None
     failing, hiding = Fraction(delta), float(Fraction(hidden))

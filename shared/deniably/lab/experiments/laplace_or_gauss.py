@@ -102,11 +102,12 @@ def laplace_or_gauss(
     question: VectorOfNumbers | None = None,
     reports: float = 1.0,
 ) -> ExperimentFindings:
-    """Compares Laplace and Gaussian noise: their densities, the error of up to ``d`` numbers that a
-    curator publishes, and the margins of that many means from ``n`` local reports.
+    """Compares Laplace and Gaussian noise: their densities, the error of up to ``d`` numbers that
+    a curator publishes, and the margins of as many means from ``n`` local reports.
 
     All numbers are on a scale from 0 to 1. If the ``question`` of a survey is given, the margins
-    are those of its own numbers; ``reports`` is the share of respondents who report it.
+    are those of the question's own numbers; ``reports`` is then the share of respondents who
+    report the question.
     """
     at, left = as_privacy(epsilon).ln, float(Fraction(delta))
     promises: dict[str, Calibrated] = {

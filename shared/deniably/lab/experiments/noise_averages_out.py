@@ -86,12 +86,12 @@ def noise_averages_out(
     seed: SeedInput = 1,
     question: Question | None = None,
 ) -> ExperimentFindings:
-    """Shows a funnel: the estimates of a share from different numbers ``n`` of people, of whom the
-    share ``share`` would say yes.
+    """Shows a funnel: estimates of the share of yes, from different numbers ``n`` of people, of
+    whom the share ``share`` truthfully say yes.
 
-    A survey's ``question`` can be given instead of the coins ``truth`` and ``yes``. The figure is
-    then its first: the share of its first choice, or the mean, with people at either end of the
-    range.
+    A survey's ``question`` can be given instead of the coins ``truth`` and ``yes``. The estimated
+    figure is then the share of the question's first choice, or the mean, where ``share`` of the
+    people are at the high end of the range and the others at the low end.
     """
     maximum = DRAWS if question is None else _OF_A_QUESTION
     question = question or example_question(
@@ -136,8 +136,8 @@ def funnel(
     *,
     whole: bool = False,
 ) -> Picture:
-    """Returns the picture of the ``rows`` of ``noise_averages_out``. ``whole`` shows the axis from
-    0 to 1, and moves estimates outside to its ends.
+    """Returns the picture of the ``rows`` of ``noise_averages_out``. With ``whole`` the axis goes
+    from 0 to 1, and estimates beyond an end are drawn at that end.
 
     ``seen`` adds the estimate of a real survey: a row with ``n`` and ``estimate``, and a row with
     ``n`` and ``end`` for each end of its interval, all as fractions of the range.

@@ -74,8 +74,8 @@ def one_report(
     seed: SeedInput = 1,
     mechanism: Randomiser[Law] | None = None,
 ) -> ExperimentFindings:
-    """Shows what one report tells somebody who thought, with probability ``prior``, that the answer
-    is yes.
+    """Shows how one report changes the belief of somebody who thought, with probability ``prior``,
+    that the answer is yes.
 
     The two answers are those that reports distinguish best. ``epsilon`` is that of randomised
     response; another ``mechanism`` can be given instead.
@@ -118,9 +118,9 @@ def one_report(
 
 
 def ratios(law: Law, odds: Fraction) -> tuple[Fraction, Fraction]:
-    """Returns the smallest and the largest likelihood ratio P(report | x) / P(report | y) of any
-    report, for the two answers (x, y) of a law for which the largest one is largest. That one is
-    ``odds``, which the caller knows."""
+    """Returns the smallest and the largest likelihood ratio P(report | x) / P(report | y) over all
+    reports. x and y are the two answers for which the largest ratio is as large as possible; the
+    caller knows this maximum and passes it as ``odds``."""
     if isinstance(law, Several):
         parts = [ratios(part, _odds_of(part)) for part in law.parts]
         # The worst report samples the parts with the lowest ratios.

@@ -100,12 +100,12 @@ def picking_the_winner(
     seed: SeedInput = 1,
     mechanism: Randomiser[Law] | None = None,
 ) -> ExperimentFindings:
-    """Shows how often the choice with the largest share is found: by asking directly, by a curator,
-    and from local reports.
+    """Shows how often the choice with the largest share in the population is found: by asking
+    directly, by a curator, and from local reports.
 
-    ``n`` are the numbers of people, ``k`` is the number of choices. The curator selects by the
-    exponential mechanism; reports are made by k-ary randomised response at the same epsilon, or by
-    a question's ``mechanism``. Ties are broken at random.
+    ``n`` has one or more numbers of people, ``k`` is the number of choices. The curator selects by
+    the exponential mechanism; reports are made by k-ary randomised response at the same epsilon,
+    or by a question's ``mechanism``. Ties are broken at random.
     """
     own = mechanism is not None
     privacy = as_privacy(epsilon)

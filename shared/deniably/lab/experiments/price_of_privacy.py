@@ -115,9 +115,11 @@ def price_of_privacy(
     """Shows how many people are needed for a ``margin`` (half-width of the interval) at each
     epsilon, as the planner computes them.
 
-    A ``share`` is that of one of ``k`` choices, a ``mean`` is on a scale of ``k`` positions; both
-    are for the worst spread of answers. The planner's ``goal`` of a survey's question can be given
-    instead, with its ``own`` goal at the mechanism it has, ``described`` in words.
+    The figure of the kind ``share`` is the share of one of ``k`` choices; that of the kind
+    ``mean`` is the mean on a scale of ``k`` positions. Both are for the worst spread of answers.
+    For a survey's question, ``goal`` is the planner's goal with the mechanism that the question
+    would have at each epsilon, ``own`` the goal with its present mechanism, and ``described`` the
+    present mechanism in words.
     """
     wanted, at = float(Fraction(margin)), as_privacy(epsilon).ln
     ways = _ways(kind, k) if goal is None else [_Way("this question", goal, "mark")]

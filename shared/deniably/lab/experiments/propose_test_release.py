@@ -95,14 +95,14 @@ def propose_test_release(
     seed: SeedInput = 1,
     question: Question | None = None,
 ) -> ExperimentFindings:
-    """Shows how often propose-test-release publishes a median, by the table's distance: the number
-    of people who must change their answers until one person could move the median by more than
-    ``proposed``.
+    """Shows how often propose-test-release publishes a median, by the distance of the table: the
+    number of people who must change their answers until one person could move the median by more
+    than ``proposed``.
 
-    The median of ``n`` people with normally distributed numbers, in a range of 100 or that of a
-    survey's ``question``, is published with noise for the ``proposed`` fraction of the range. The
-    error of local reports from the same people, at the epsilon of test and release together, is
-    shown beside it.
+    The ``n`` people have normally distributed numbers in a range of 100, or in the range of a
+    survey's ``question``. Their median is published with noise for ``proposed``, a fraction of the
+    range. For comparison, the error of local reports from the same people is shown, at the epsilon
+    of test and release together.
     """
     privacy, failing = as_privacy(epsilon), Fraction(delta)
     proposal = Proposal(privacy.ln, float(failing))

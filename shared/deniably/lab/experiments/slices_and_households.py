@@ -73,8 +73,8 @@ def slices_and_households(
     mechanism: Randomiser[Law] | None = None,
     goal: Goal | None = None,
 ) -> ExperimentFindings:
-    """Shows the margin for subgroups of ``n`` people, and the odds of an answer that all people of
-    a ``household`` share.
+    """Shows the margins for subgroups of ``n`` people, and the odds of an answer that is the same
+    for all people of a ``household``.
 
     Margins are the planner's, for the worst spread of answers. ``epsilon`` is that of randomised
     response; the ``mechanism`` of a question and its ``goal`` can be given instead.

@@ -45,11 +45,11 @@ _PEOPLE = 1000
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement to check: ``said`` is the number it states, ``found()`` computes the true number,
-    and ``holds(true, stated)`` compares them.
+    """A statement to check: ``said`` is the number that it states, ``found()`` computes the true
+    number, and ``holds(true, stated)`` returns whether the stated number is right.
 
-    ``name`` is a few words for the picture, ``because()`` the reason, and ``see`` the name of an
-    experiment that shows it.
+    ``name`` is a few words for the picture, ``because()`` returns the reason in words, and ``see``
+    is the name of an experiment on the same subject.
     """
 
     name: str
@@ -64,7 +64,8 @@ class Statement:
     )
 
     def judged(self, number: int) -> dict[str, Cell]:
-        """Returns the statement as a row with its number, both values and the verdict."""
+        """Returns the row of the table for this statement: its ``number``, both values and the
+        verdict."""
         exact = self.found()
         return {
             "what": "statement",

@@ -23,8 +23,8 @@ most characters of a short label: longer ones would touch on a phone."""
 class Axis:
     """An axis from ``low`` to ``high``. Each of ``ticks`` is a value and its label.
 
-    ``zero`` is the value whose gridline is drawn dark, None without one. Where ``log`` is true,
-    equal ratios are equally far apart, and all values are above 0.
+    ``zero`` is the value whose gridline is drawn dark, None if no gridline is. Where ``log`` is
+    true, equal ratios are equally far apart, and all values are above 0.
     """
 
     low: float
@@ -51,8 +51,8 @@ _LONGEST = 16
 
 
 def of_shares(rows: Iterable[Row]) -> Axis:
-    """Returns an axis for shares from 0 to 1: it begins at 0 and ends at the first of some round
-    ends that no drawn interval exceeds."""
+    """Returns an axis for shares. It begins at 0 and ends at a round share, the smallest of a
+    fixed list up to 1 that no drawn interval exceeds."""
     largest = max((row.interval[1] for row in rows if row.drawn), default=1.0)
     # Interval ends are sums of floats: 0.1 + 0.2 must still fit an axis that ends at 0.3.
     end, step = next((pair for pair in _SHARES if largest <= pair[0] + 1e-9), _SHARES[-1])
@@ -61,12 +61,12 @@ def of_shares(rows: Iterable[Row]) -> Axis:
 
 
 def of_numbers(low: float, high: float, unit: str = "", *, first: str = "", last: str = "") -> Axis:
-    """Returns the axis of a mean, with equal steps over the whole range from ``low`` to ``high``
-    and both ends labelled.
+    """Returns the axis of a mean, with ticks at equal distances over the whole range from ``low``
+    to ``high``, and labels at both ends.
 
-    The axis ends at these two, or at round numbers around them where no round step divides the
-    range. ``unit`` follows the last number. ``first`` and ``last`` are words at the ends, as in "1
-    disagree".
+    The axis ends at ``low`` and ``high``, or at round numbers around them where no round step
+    divides the range. ``unit`` follows the last number. ``first`` and ``last`` are words beside
+    the numbers at the ends, as in "1 disagree".
     """
     longest = max(len(number(low)) + len(first), len(number(high)) + len(last or unit))
     limit = _MOST_STEPS if longest <= _SHORT else _SHORT
@@ -143,7 +143,7 @@ def of_differences(rows: Iterable[Row]) -> Axis:
 
 
 def of_values(values: Iterable[float], unit: str = "") -> Axis:
-    """Returns an axis from a round number at or below all values to one at or above them; ``unit``
+    """Returns an axis that includes all ``values`` and begins and ends at round numbers; ``unit``
     follows the last number. Raises ValueError if there are no values."""
     least, largest = _ends(values)
     step = _step(largest - least, _FIVE)
@@ -156,10 +156,10 @@ def of_values(values: Iterable[float], unit: str = "") -> Axis:
 
 
 def upright(low: float, high: float, unit: str = "", *, first: str = "", last: str = "") -> Axis:
-    """Returns the axis of a mean that runs upwards, with equal steps and every tick labelled.
+    """Returns the vertical axis of a mean, with equal steps and every tick labelled.
 
-    The axis ends at round numbers around the range. The axis of a scale, whose ends have the words
-    ``first`` and ``last``, ends at ``low`` and ``high``, which must be whole numbers.
+    The axis ends at round numbers around the range. With ``first`` or ``last``, the words at the
+    ends of a scale, it ends exactly at ``low`` and ``high``, which must then be whole numbers.
     """
     if not (first or last):
         return of_values((low, high), unit)
@@ -176,15 +176,16 @@ def upright(low: float, high: float, unit: str = "", *, first: str = "", last: s
 
 
 def of_parts(values: Iterable[float]) -> Axis:
-    """Returns an axis whose labels are per cents, for ``values`` that are shares from 0 to 1 or
-    other proportions (1 is 100 %). The axis spans all values."""
+    """Returns an axis that includes all ``values``, with labels in per cent. The values are shares
+    from 0 to 1 or other proportions, of which 1 is 100 %."""
     hundred = of_values(100 * value for value in values)
     ticks = tuple((at / 100, f"{text}{NARROW}%") for at, text in hundred.ticks)
     return Axis(hundred.low / 100, hundred.high / 100, ticks, hundred.zero)
 
 
 def of_ratios(values: Iterable[float], unit: str = "") -> Axis:
-    """Returns a logarithmic axis, on which equal ratios are equally far apart.
+    """Returns a logarithmic axis that includes all ``values``; equal ratios are equally far apart
+    on it.
 
     Raises ValueError unless all values are above 0.
     """

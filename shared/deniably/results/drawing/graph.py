@@ -88,7 +88,7 @@ GraphLayer = Line | Band | Dots
 
 @dataclass(frozen=True)
 class Graph:
-    """A graph: layers over two axes, each with a label. The first layers lie below the later
+    """A graph: layers over two axes, each axis with a label. Later layers are drawn over earlier
     ones."""
 
     across: Axis
@@ -100,10 +100,10 @@ class Graph:
 
 @dataclass(frozen=True)
 class Bar:
-    """A horizontal bar from the low end of the axis to ``value``, with its label and ``text``
-    above.
+    """A horizontal bar from the low end of the axis to ``value``. Its label and ``text`` are above
+    the bar.
 
-    ``ends`` draws a line over the bar, from one value to another, and ``dot`` a dot.
+    ``ends`` adds a line over the bar between two values, and ``dot`` a dot at a value.
     """
 
     label: str
@@ -126,7 +126,8 @@ class Bars:
 
 @dataclass(frozen=True)
 class CrowdGroup:
-    """``count`` people who are drawn alike; ``filled`` and ``tone`` tell them from other groups."""
+    """A group of ``count`` people who are drawn alike. ``filled`` and ``tone`` are how they are
+    drawn."""
 
     label: str
     count: int
@@ -144,9 +145,9 @@ class Crowd:
 
 @dataclass(frozen=True)
 class MosaicTile:
-    """One tile of a mosaic: a rectangle whose column has the width ``across`` (a share of
-    everybody) and whose height is ``up`` (a share of that column). The lines of ``text`` stand in
-    it where they fit."""
+    """One tile of a mosaic, a rectangle. ``across`` is the width of its column, as a share of
+    everybody, and ``up`` is its height, as a share of the column. ``text`` is written on the tile,
+    as many lines as fit."""
 
     label: str
     across: float
@@ -162,8 +163,8 @@ class Mosaic:
     """A square of area 1, cut into columns by one variable, and each column into tiles by a second
     one. The area of a tile is its probability.
 
-    ``areas`` come column by column, from below. ``columns`` are the labels above the columns, one
-    each.
+    ``areas`` are the tiles, column by column, from the lowest tile up. ``columns`` has a label for
+    each column, which is written above.
     """
 
     areas: Sequence[MosaicTile]
@@ -174,8 +175,8 @@ Drawing = Graph | Bars | Crowd | Mosaic
 
 
 def inline(drawing: Drawing, title: str, about: str) -> Html:
-    """Returns the drawing as SVG for a page. ``title`` is its name for screen readers, and
-    ``about`` states its numbers in words."""
+    """Returns the drawing as SVG for a page. ``title`` is the name of the drawing for screen
+    readers, and ``about`` states all its numbers in words."""
     height, parts = _parts(drawing)
     return Html.filled(
         '<svg class="plot graph" height="{height}" font-size="13" role="img" aria-label="{title}">'
@@ -186,8 +187,8 @@ def inline(drawing: Drawing, title: str, about: str) -> Html:
 
 
 def file(drawing: Drawing, title: str, about: str) -> Svg:
-    """Returns the drawing as an SVG file that needs nothing else, with ``title`` above; ``about``
-    states its numbers in words."""
+    """Returns the drawing as an SVG file that loads no other file, with ``title`` above the
+    drawing. ``about`` states all numbers in words, for screen readers."""
     height, parts = _parts(drawing)
     room = FILE_WIDTH - 2 * _EDGE
     look = Html.filled(' font-size="15" font-weight="bold" fill="{ink}"', ink=Html(INK))
@@ -226,7 +227,8 @@ def _parts(drawing: Drawing) -> tuple[int, list[Html]]:
 
 
 def height(graph: Graph, value: float) -> float:
-    """Returns how many pixels below the top of the drawing a value of the vertical axis lies."""
+    """Returns the distance, in pixels, from the top of the drawing down to a value of the vertical
+    axis."""
     return _y(graph.up, value, _top(graph))
 
 
@@ -503,7 +505,7 @@ def _wide(axis: Axis, value: float) -> Html:
 
 
 def numbers(drawing: Drawing) -> Iterator[tuple[str, dict[str, float]]]:
-    """Yields every point that is drawn: (label of its mark, {column: number})."""
+    """Yields (label, {column: number}) for every line point, bar, group or tile that is drawn."""
     match drawing:
         case Graph():
             for layer in drawing.layers:

@@ -17,8 +17,8 @@ _SHADES = 5  # as many as the CSS classes q0 to q4
 
 @dataclass(frozen=True)
 class HeatCell:
-    """One cell: its share as text, and its shade from 0 (light) to 4 (dark), or ``hatched`` instead
-    of a shade."""
+    """One cell of a heat table: its share as text, and its shade from 0 (light) to 4 (dark). A
+    ``hatched`` cell is drawn without its shade."""
 
     reading: Reading
     shade: int
@@ -27,8 +27,8 @@ class HeatCell:
 
 @dataclass(frozen=True)
 class HeatMargin:
-    """The heading of the rows or of the columns, with a label for each. ``readings`` has their
-    shares of all as text; it is empty if there is no margin."""
+    """The heading of the rows or of the columns, and the label of each row or column. ``readings``
+    has the share of each, of everybody, as text; empty if the table has no margin."""
 
     title: str
     labels: Sequence[str]
@@ -37,7 +37,7 @@ class HeatMargin:
 
 @dataclass(frozen=True)
 class Heat:
-    """A heat table: ``cells`` are by row, then by column."""
+    """A heat table: ``cells[r][c]`` is in row r and column c."""
 
     rows: HeatMargin
     columns: HeatMargin
@@ -47,8 +47,8 @@ class Heat:
 def heat_cell(
     estimate: float, interval: Sequence[float], largest: float, *, seen: bool
 ) -> HeatCell:
-    """Returns a cell of a heat table whose largest estimate is ``largest``; it is hatched unless
-    its share is ``seen``, that is, stands out from the noise."""
+    """Returns a cell of a heat table in which ``largest`` is the largest estimate. The cell is
+    hatched unless ``seen``, that is, unless its share stands out from the noise."""
     # An unbiased estimate can be below 0.
     part = max(estimate, 0.0) / largest if largest > 0 else 0.0
     return HeatCell(share(estimate, interval), min(int(part * _SHADES), _SHADES - 1), not seen)

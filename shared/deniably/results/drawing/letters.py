@@ -70,7 +70,7 @@ _WIDE, _PICTURE, _OTHER = 1000, 1300, 1000
 
 
 def width(text: str, size: float, *, bold: bool = False) -> float:
-    """Returns the width of a line of text, in the unit of ``size``; the estimate is rather too
+    """Returns an estimate of the width of a line of text, in the unit of ``size``; more often too
     large than too small."""
     return _set(_letters(text, bold), size, bold)
 
@@ -86,11 +86,11 @@ def _letters(text: str, bold: bool) -> int:
 
 
 def wrap(text: str, size: float, room: float, *, bold: bool = False) -> list[str]:
-    """Breaks text into lines no wider than ``room`` (in the unit of ``size``), between words where
-    that is possible.
+    """Returns the text broken into lines no wider than ``room`` (in the unit of ``size``), between
+    words where that is possible.
 
-    Words are separated by single spaces, as ``sheet.plain`` returns them. Each line has at least
-    one character; an empty text gives no line.
+    Words must be separated by single spaces, as in the text that ``sheet.plain`` returns. Each
+    line has at least one character; an empty text gives no line.
     """
     lines: list[str] = []
     line = ""

@@ -24,10 +24,10 @@ _LABELS, _LEAST = 0.3, 0.1
 
 @dataclass(frozen=True)
 class PaperColumns:
-    """A table of texts: the first column has words, aligned left, the others have figures, aligned
-    right.
+    """A table of texts in a figure for a paper: the first column has words, aligned left, the
+    others have numbers, aligned right.
 
-    ``heads`` are the headings of the columns. A figure that is too wide for its column is broken
+    ``heads`` are the headings of the columns. A number that is too wide for its column is broken
     into lines.
     """
 
@@ -54,7 +54,8 @@ class PaperColumns:
             _draw(sheet, line, label, widths, rights, INTERVAL)
 
     def described(self) -> str:
-        """Returns all lines as text: the words of each, then each figure with its heading."""
+        """Returns all lines of the table as text: the words of each line, then each number with
+        its heading."""
         return "; ".join(
             f"{line[0]}: "
             + ", ".join(

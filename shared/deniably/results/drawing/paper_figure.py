@@ -20,7 +20,7 @@ _POINT = 25.4 / 72  # millimetres
 
 
 class Svg(str):
-    """An SVG file as text. A notebook shows it as a picture."""
+    """An SVG file as text, which notebooks display as a picture."""
 
     __slots__ = ()
 
@@ -55,10 +55,10 @@ class PaperPart(Protocol):
 
 @dataclass(frozen=True)
 class Paper:
-    """The contents of a figure's file: title, ``lede`` (a line that states what is shown, and of
-    whom), the pictures in ``parts``, and notes below.
+    """The contents of a figure for a paper: the title, ``lede`` (a line under it that states what
+    is shown, and for whom), the pictures in ``parts``, and notes below.
 
-    ``words`` state the figure in the text of a paper, without its numbers.
+    ``words`` describe the figure for the text of a paper, without its numbers.
     """
 
     title: str

@@ -22,7 +22,8 @@ _RING = 6.5
 
 @dataclass(frozen=True)
 class PaperMap:
-    """A map with a list of the areas that stand out; ``listed`` is None if there are none.
+    """A map on which the areas that stand out are shaded. ``listed`` has a row for each of these
+    areas; None if no area stands out.
 
     ``centres`` are drawn over the map as rings with the letters A, B and so on. Each is (fraction
     of the first side, fraction of the second), from 0 to 1.
@@ -34,7 +35,8 @@ class PaperMap:
     centres: Sequence[tuple[float, float]] = ()
 
     def draw(self, sheet: Sheet) -> None:
-        """Draws the map, with the list beside it in a wide figure and below it in a narrow one."""
+        """Draws the map and the rows of ``listed``: beside the map in a wide figure, below it in a
+        narrow one."""
         across = min(sheet.across, _MOST + _TICKS)
         side_by_side = sheet.wide and self.listed is not None
         left = sheet.column(0, across)
@@ -50,8 +52,8 @@ class PaperMap:
             self.listed.draw(sheet)
 
     def described(self) -> str:
-        """Returns the areas that stand out as text. Empty for a map with ``centres``, whose numbers
-        are in a table of their own."""
+        """Returns the areas that stand out as text, or that no area does. Returns an empty string
+        for a map with ``centres``, whose numbers are in a table of their own."""
         if self.centres:
             return ""
         return self.listed.described() if self.listed else "No area stands out from the noise"

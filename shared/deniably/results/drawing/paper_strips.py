@@ -31,8 +31,8 @@ _EDGE = 4.0  # beside the strip, for half a dot
 
 @dataclass(frozen=True)
 class PaperStrips:
-    """Rows on a common axis. In a narrow figure, a strip is below its label and has the whole
-    width."""
+    """Rows with a common axis, in a figure for a paper. In a narrow figure, the drawn strip of a
+    row is below the row's label and as wide as the figure."""
 
     rows: Sequence[Row]
     axis: Axis

@@ -32,10 +32,10 @@ _LABELS = 0.3
 
 @dataclass(frozen=True)
 class PaperTable:
-    """A heat table with its margins.
+    """A heat table with its margins, in a figure for a paper.
 
-    Columns that do not fit side by side continue in another block below, with the labels of the
-    rows repeated.
+    Columns that do not fit side by side continue in another block below, which repeats the labels
+    of the rows.
     """
 
     heat: Heat

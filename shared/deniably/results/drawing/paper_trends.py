@@ -33,7 +33,8 @@ _SIDE = 8.0  # points at least from the ends of a picture to its first and last 
 
 @dataclass(frozen=True)
 class Panel:
-    """One figure in each wave of a panel: ``rows`` has a row a wave, labelled with the wave."""
+    """One figure in every wave of a panel: ``rows`` has one row for each wave, and the label of a
+    row is the name of the wave."""
 
     label: str
     rows: Sequence[Row]

@@ -28,9 +28,9 @@ def dots(values: Sequence[float], known: int, axis: Axis) -> Html:
     """Returns a quantile dotplot as SVG: one dot for each of 20 equal groups of people, stacked in
     columns.
 
-    ``values`` are the groups' values in ascending order. The first ``known`` dots are filled; the
-    others are open, since their position is not known well. Source: Kay, Kola, Hullman and Munson
-    2016, "When (ish) is my bus?", CHI.
+    ``values`` are the values of the groups, ascending. The first ``known`` dots are filled; the
+    others are open circles, since their values are uncertain. Source: Kay, Kola, Hullman and
+    Munson 2016, "When (ish) is my bus?", CHI.
     """
     # The high end of the axis belongs to the last column.
     columns = [min(_COLUMNS - 1, int(axis.at(value) / 100 * _COLUMNS)) for value in values]
@@ -57,10 +57,11 @@ def dots(values: Sequence[float], known: int, axis: Axis) -> Html:
 
 @dataclass(frozen=True)
 class MapSide:
-    """One axis of a map: its label, its unit, and the numbers that each area covers.
+    """One axis of a map: its label, its unit, and the numbers that each column (or row) of areas
+    covers.
 
-    ``firsts`` has the first number of each area, ``last`` is the last number of the last area, and
-    numbers lie ``step`` apart.
+    ``firsts`` has the first number of each column or row, ``last`` is the last number of the last
+    one, and neighbouring numbers are ``step`` apart.
     """
 
     label: str
@@ -70,19 +71,20 @@ class MapSide:
     step: float
 
     def at(self, value: float) -> float:
-        """Returns where the strip of a number begins on the axis, in per cent. Each number has a
-        strip as wide as one step, so that an area that covers one number has a width."""
+        """Returns where a number is drawn on the axis, in per cent: the low end of a strip as wide
+        as one step. Every number has such a strip, so that an area that covers only one number has
+        a width."""
         return 100 * (value - self.firsts[0]) / (self.last + self.step - self.firsts[0])
 
     @property
     def borders(self) -> list[float]:
-        """Where each area begins, and where the last one ends, in per cent of the axis. The width
-        of an area is proportional to how many numbers it covers."""
+        """The borders between areas, with both ends of the axis, in per cent of the axis. The
+        width of an area is proportional to how many numbers it covers."""
         return [*map(self.at, self.firsts), 100.0]
 
     def middle(self, part: float) -> float:
-        """Returns the middle of a number's strip, in per cent of the axis. ``part`` is the number
-        as a fraction of the range, from 0 to 1."""
+        """Returns the middle of the strip of a number, in per cent of the axis. The number is
+        given by its position ``part`` in the range, from 0 to 1."""
         return self.at(self.firsts[0] + part * (self.last - self.firsts[0]) + self.step / 2)
 
 
@@ -99,7 +101,7 @@ class Area:
 
 @dataclass(frozen=True)
 class AreaMap:
-    """A map; ``areas`` are those that stand out.
+    """A map to draw; ``areas`` has only the areas that stand out.
 
     The first of ``sides`` runs to the right, the second upwards. ``outline`` is the author's
     drawing as SVG path data (SPEC 4.1), empty if there is none.
@@ -236,8 +238,9 @@ def _upwards(side: MapSide) -> Html:
 
 
 def boundaries(side: MapSide) -> list[tuple[float, str]]:
-    """Returns the labels of a map's axis as (per cent of the axis, text): the first number of six
-    areas at most, evenly spread, and the last number."""
+    """Returns the labels of a map's axis, each (position in per cent of the axis, text): the first
+    number of every area, or of every second, third and so on if there are more than six, and the
+    last number."""
     cells = len(side.firsts)
     # Only strides that divide the number of areas keep labels evenly spread.
     stride = next(step for step in range(1, cells + 1) if cells % step == 0 and cells // step <= 6)

@@ -27,7 +27,7 @@ _LETTER = (
 
 
 class Png(bytes):
-    """A PNG file as bytes. A notebook shows it as a picture."""
+    """A PNG file as bytes, which notebooks display as a picture."""
 
     __slots__ = ()
 
@@ -36,7 +36,7 @@ class Png(bytes):
 
 
 def png(figure: str, dots: int = DOTS) -> Png:
-    """Returns an SVG file as PNG, with ``dots`` dots an inch.
+    """Returns the SVG file ``figure`` as a PNG file with ``dots`` dots per inch.
 
     Raises ImportError if resvg_py is not installed, and OSError if the machine has none of the
     fonts in ``FAMILIES``: letters would then be missing without a message.

@@ -52,7 +52,8 @@ class Reading:
 
     @property
     def open(self) -> bool:
-        """Whether the interval reaches an end of the scale; the dot is then drawn open."""
+        """Whether the interval reaches an end of the scale. The dot of the figure is then drawn as
+        an open circle."""
         return self.state in ("below", "above")
 
 
@@ -72,8 +73,8 @@ def share(estimate: float, interval: Sequence[float]) -> Reading:
 
 
 def share_untold(interval: Sequence[float]) -> Reading:
-    """Returns the text of a share that the reports do not determine: "too few to say", with the
-    interval of the shares that are possible."""
+    """Returns the text of a share that the reports do not determine: "too few to say", with
+    ``interval`` as the range of possible shares."""
     reading = share(sum(interval) / 2, interval)
     return replace(reading, value=UNKNOWN, state="unknown")
 
@@ -95,7 +96,7 @@ def mean(
 
 
 def points(estimate: float, interval: Sequence[float]) -> Reading:
-    """Returns a difference of two shares, from -1 to 1, as text: signed percentage points.
+    """Returns a difference of two shares (from -1 to 1) as text, in percentage points with a sign.
 
     >>> points(0.127, (0.04, 0.21)).value.replace(NARROW, " ")
     '+13 points'
@@ -116,10 +117,10 @@ def in_100(reading: Reading) -> str:
 
 
 def hundred(part: Fraction | float, places: int = 1) -> str:
-    """Returns a probability as a number out of a hundred, with more digits near 0 and 100, to which
-    it is never rounded.
+    """Returns a probability as a number out of a hundred, with more digits near 0 and 100.
 
-    Only a ``Fraction`` gives "0" or "100": a float never proves certainty.
+    Only the fractions 0 and 1 give "0" and "100". Others are never rounded to these, and a float
+    never proves certainty.
 
     >>> hundred(Fraction(1, 4)), hundred(0.99966), hundred(0.999996), hundred(1.0), hundred(1e-5)
     ('25', '99.97', '99.9996', 'nearly 100', '0.001')
@@ -144,8 +145,8 @@ def half(width: float) -> str:
 
 
 def half_points(width: float) -> float:
-    """Returns the number that ``half`` prints, for texts that depend on it, so that they agree with
-    what is printed.
+    """Returns the half-width that ``half`` prints, as a number. A text that depends on the number
+    then agrees with the printed one.
 
     >>> half(0.0512), half_points(0.0512)
     ('5', 5.0)
@@ -158,8 +159,8 @@ def _half_places(width: float) -> int:
 
 
 def places(interval: Sequence[float]) -> int:
-    """Returns how many decimals a mean deserves by the width of its interval; -2 rounds to
-    hundreds."""
+    """Returns the number of decimals to print of a mean with this interval, fewer for a wider
+    interval; -2 means rounding to hundreds."""
     half = (interval[1] - interval[0]) / 2
     # The last digit printed is the first digit of a tenth of the half-width.
     return min(6, round(-math.log10(half / 10))) if half > 0 else 2
@@ -219,8 +220,8 @@ def exact(text: str) -> str:
 
 
 def inside(estimate: float, interval: Sequence[float]) -> float:
-    """Returns ``estimate`` moved to the nearer end of ``interval`` if it lies outside, otherwise
-    unchanged. Unbiased estimates can lie outside."""
+    """Returns ``estimate`` moved to the nearer end of ``interval`` if it lies outside, as unbiased
+    estimates may; otherwise returns it unchanged."""
     return min(max(estimate, interval[0]), interval[1])
 
 

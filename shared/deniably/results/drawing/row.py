@@ -15,13 +15,14 @@ Ends = tuple[float, float]
 class Row:
     """One row of a figure, for web pages, figures for papers, notebooks and spreadsheets.
 
-    ``estimate`` and intervals are in the unit of the scale: shares from 0 to 1, means in the
+    ``estimate`` and intervals are in the unit of the axis: shares from 0 to 1, means in the
     question's unit. ``band_80`` and ``band_50`` are intervals at 80 and 50 % by the same method;
-    where they are None, only the 95 % interval and the dot are drawn. ``reading`` is the text;
-    nothing is drawn where it says "too few to say". ``open`` draws the dot open: the interval
-    reaches an end of the scale, or the value is uncertain. ``muted`` draws in grey, such as a
-    difference that is not significant. ``aside`` marks answers such as "Prefer not to say", which
-    come last and grey. ``note`` follows the label, and ``address`` makes the label a link.
+    where they are None, only the 95 % interval and the dot are drawn. ``reading`` is the estimate
+    and interval as text; if that is "too few to say", nothing is drawn. With ``open`` the dot is
+    an open circle: the interval reaches an end of the scale, or the value is uncertain. With
+    ``muted`` the row is grey, such as for a difference that is not significant. ``aside`` marks
+    answers such as "Prefer not to say", which come last and are grey. ``note`` is printed after
+    the label, and ``address`` makes the label a link.
     """
 
     label: str
@@ -54,8 +55,8 @@ def mean_row(
     extent: Sequence[float],
     unit: str = "",
 ) -> Row:
-    """Returns the row of a mean; ``extent`` is (least, largest) number that people could give. An
-    ``estimate`` of None gives a row that says "too few to say"."""
+    """Returns the row of a mean; ``extent`` is (least, largest) number that people could give. If
+    ``estimate`` is None, the row has the text "too few to say"."""
     if estimate is None:
         middle = sum(interval) / 2
         reading = rounding.mean(middle, interval, extent, unit)
@@ -64,14 +65,14 @@ def mean_row(
 
 
 def difference_row(label: str, estimate: float, interval: Sequence[float], *, shown: bool) -> Row:
-    """Returns the row of a difference of two shares, grey and with an open dot unless the
-    difference is ``shown`` (significant)."""
+    """Returns the row of a difference of two shares. Unless ``shown`` (the difference is
+    significant), the row is grey and its dot an open circle."""
     row = _row(label, estimate, interval, rounding.points(estimate, interval))
     return replace(row, open=not shown, muted=not shown)
 
 
 def banded(row: Row, band_80: Sequence[float] | None, band_50: Sequence[float] | None) -> Row:
-    """Returns the row with its 80 % and 50 % intervals; None for a band that it has not."""
+    """Returns the row with these 80 % and 50 % intervals, each None if there is none."""
     return replace(
         row,
         band_80=None if band_80 is None else ends(band_80),
@@ -80,7 +81,7 @@ def banded(row: Row, band_80: Sequence[float] | None, band_50: Sequence[float] |
 
 
 def ends(interval: Sequence[float]) -> Ends:
-    """Returns an interval of the results document, a list, as a pair (low, high)."""
+    """Returns an interval, which is a list in the results document, as a pair (low, high)."""
     low, high = interval
     return float(low), float(high)
 

@@ -33,11 +33,11 @@ _NOT_XML = re.compile("[\ufffe\uffff]")
 
 
 class Sheet:
-    """A drawing that grows downwards: the marks ``drawn`` so far, and the height ``at`` which the
-    next one begins.
+    """A drawing that is made from the top down: the marks ``drawn`` so far, and the height ``at``
+    at which the next mark begins.
 
-    ``across`` is the width to draw on, which begins at ``left``; horizontal positions count from
-    there.
+    ``across`` is the width of the area to draw on, whose left edge is at ``left``. Horizontal
+    positions are distances from this edge.
     """
 
     def __init__(self, across: float, left: float = 0.0, at: float = 0.0) -> None:
@@ -50,8 +50,9 @@ class Sheet:
         return self.across > _WIDE
 
     def column(self, left: float, across: float) -> Sheet:
-        """Returns a part of this sheet that begins at the current height. What is drawn on the part
-        is drawn on this sheet, but does not move its height."""
+        """Returns a column of this sheet that begins at the current height, ``left`` from the
+        sheet's edge and ``across`` wide. Marks drawn in the column appear on this sheet, but do
+        not change its current height."""
         part = Sheet(across, self.left + left, self.at)
         # One list for all parts: what is drawn on a part belongs to the sheet.
         part.drawn = self.drawn
@@ -73,8 +74,8 @@ class Sheet:
         self, texts: Sequence[str], x: float, top: float, size: float, *,
         bold: bool = False, colour: LiteralString = "", anchor: LiteralString = "",
     ) -> float:  # fmt: skip
-        """Writes lines of text from ``top`` down, and returns their height. The current height
-        stays."""
+        """Writes lines of text below each other, the first at the height ``top``, and returns
+        their total height. The current height of the sheet is not changed."""
         attributes = (
             (Html("font-weight"), Html("bold" if bold else "")),
             (Html("fill"), Html(colour)),
@@ -138,10 +139,10 @@ class Sheet:
             )  # fmt: skip
 
     def ticks(self, words: Sequence[tuple[float, str]]) -> None:
-        """Writes the labels of an axis, each a (position, text), as far as they fit side by side,
-        and moves the current height below them.
+        """Writes the labels of an axis, each (position, text), and moves the current height below
+        them. Labels that would touch another label are left out.
 
-        The labels at the two ends come first; they are cut where they are longer than 45 % of the
+        The labels at the two ends are always written, cut if they are longer than 45 % of the
         axis.
         """
         (first, start), *between, (last, end) = [(x, plain(text)) for x, text in words if text]
@@ -185,8 +186,8 @@ def needed(texts: Iterable[str], size: float, limit: float, *, bold: bool = Fals
 
 
 def plain(text: str) -> str:
-    """Returns the text on one line, with plain spaces: many fonts lack the narrow space before a
-    unit."""
+    """Returns the text on one line, with the narrow space before a unit replaced: many fonts lack
+    it."""
     words = _NOT_XML.sub("", one_line(text))
     return re.sub(" +", " ", words).replace(NARROW, "\u00a0").strip()
 

@@ -32,13 +32,13 @@ def table(
     titled: bool = False,
     above: Html | None = None,
 ) -> Html:
-    """Returns the table as HTML. With one ``axis``, that is drawn above all strips; with one for
-    each row, none is drawn.
+    """Returns the table of ``rows`` as HTML. A single ``axis`` is common to all rows and is drawn
+    above them; with a sequence of axes, one for each row, no axis is drawn.
 
     ``heads`` are the headings of the last two columns. ``caption``, and the ``heading`` of the
-    labels, are for screen readers; ``titled`` shows the caption to all. ``above`` is drawn over the
-    axis. ARIA roles are spelt out because a phone shows the table as a CSS grid, which would lose
-    them.
+    labels, are for screen readers; with ``titled`` the caption is visible to all. ``above`` is
+    drawn over the axis. ARIA roles are spelt out because a phone shows the table as a CSS grid,
+    which would lose them.
     """
     own_axes = [axis] * len(rows) if isinstance(axis, Axis) else axis
     top = tick_labels(axis) if isinstance(axis, Axis) else _NONE
@@ -58,16 +58,17 @@ def table(
 
 
 def plain_table(caption: str, heads: Sequence[str], lines: Sequence[Sequence[str]]) -> Html:
-    """Returns a table of numbers without pictures as HTML, which scrolls sideways where it is too
-    wide. The first cell of a line is its label."""
+    """Returns a table of numbers without pictures as HTML, in a box that scrolls sideways if the
+    table is too wide. The first cell of each line is its label."""
     return scrolling(caption, numbers_table(caption, heads, lines, NUMBERS))
 
 
 def numbers_table(
     caption: str, heads: Sequence[str], lines: Sequence[Sequence[str]], kind: Html = _NONE
 ) -> Html:
-    """Returns a table of numbers as HTML, without the box that scrolls; ``kind`` are attributes of
-    the table element. The first cell of a line is its label."""
+    """Returns a table of numbers as HTML, without the scrolling box that ``plain_table`` puts
+    around it. ``kind`` has attributes for the table element. The first cell of each line is its
+    label."""
     top = (Html.filled('<th scope="col">{head}</th>', head=Html.text(head)) for head in heads)
     body = (
         Html.filled(
@@ -88,8 +89,8 @@ def numbers_table(
 
 
 def scrolling(label: str, inside: Html, *, wide: bool = False) -> Html:
-    """Returns a box of the page that scrolls sideways by itself, also by keyboard. ``label`` names
-    it for screen readers."""
+    """Returns ``inside`` in an HTML box that scrolls sideways, also by keyboard, while the page
+    stays. ``label`` names the box for screen readers."""
     return Html.filled(
         '<div class="scroll{wide}" tabindex="0" role="region" aria-label="{label}">{inside}</div>',
         wide=Html(" wide" if wide else ""), label=Html.text(label), inside=inside,
@@ -120,8 +121,8 @@ def strip(row: Row, axis: Axis) -> Html:
 
 
 def grid(axis: Axis, bottom: Html | None = None) -> Html:
-    """Returns a vertical line at each tick mark as SVG; ``bottom`` is where it ends, by default at
-    100 %."""
+    """Returns the gridlines as SVG: a vertical line at each tick of the axis, from the top down to
+    ``bottom``, by default 100 %."""
     end = bottom or Html("100%")
     lines = (
         Html.filled(

@@ -27,11 +27,12 @@ _MOST_VALUES = 5
 def trend(
     about: str, rows: Sequence[Row], axis: Axis, *, height: int = 216, values: bool = True
 ) -> Html:
-    """Returns a picture of one row for each wave as SVG, with the row's label below.
+    """Returns a picture as SVG with one row for each wave, from left to right; the label of each
+    row is below.
 
-    ``about`` describes the picture; screen readers get it with all values. Waves without an
-    estimate have no dot, and the line passes over them. ``values`` writes estimates beside the
-    dots: all up to five, otherwise the first and the last.
+    ``about`` describes the picture for screen readers, which also get all values. Waves without an
+    estimate have no dot, and the line joins the dots before and after. ``values`` writes estimates
+    beside the dots: all of them for up to five waves, otherwise the first and the last.
     """
     bottom = height - _BELOW
     text = "; ".join(

@@ -19,12 +19,13 @@ _KEY_DIGITS = 8  # of the digest; enough to tell two surveys with one name apart
 
 @dataclass(frozen=True, kw_only=True)
 class Citation:
-    """The survey to cite: its name, its title and the digest of its definition, and when and where
-    its results were published.
+    """The data for citing a survey: its name, its title, the digest of its definition, and when
+    and where its results were published.
 
     ``version`` is that of Deniably. ``day`` is the day of closing, or of publication, such as
-    "2026-11-22". ``signed`` is the fingerprint of the author's key, and ``url`` the address of the
-    results. ``warning`` is added to the notes. Each of the last four may be empty.
+    "2026-11-22". ``signed`` is the fingerprint of the author's key, ``url`` the address of the
+    results, and ``warning`` a sentence that is added to the notes. ``day``, ``signed``, ``url``
+    and ``warning`` may be empty.
     """
 
     survey: str
@@ -43,7 +44,7 @@ class Citation:
 
     @property
     def year(self) -> str:
-        """The year of ``day``, or "n.d." (APA's mark for no date) if that is empty."""
+        """The year of ``day``; "n.d.", APA's mark for no date, if ``day`` is empty."""
         return self.day[:4] or "n.d."
 
     @property

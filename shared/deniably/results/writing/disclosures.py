@@ -19,10 +19,10 @@ from deniably.survey.survey import Survey
 
 @dataclass(frozen=True)
 class Disclosure:
-    """One item of the checklist: what is ``known`` about it, and what the authors still have to
-    ``state``.
+    """One item of the checklist of disclosures: what is ``known`` about it, and ``state``, what
+    the authors still have to state themselves.
 
-    Either may be empty.
+    ``known`` and ``state`` may be empty.
     """
 
     item: str
@@ -31,15 +31,16 @@ class Disclosure:
 
     @property
     def text(self) -> str:
-        """What is known, followed after "state:" by what is missing."""
+        """The text ``known``, followed by "state:" and what the authors have to state."""
         return " ".join(filter(None, [self.known, f"state: {self.state}" if self.state else ""]))
 
 
 def disclosures(
     result: SurveyResult, survey: Survey, days: Sequence[str], signed: str = ""
 ) -> list[Disclosure]:
-    """Returns the checklist for these results. ``days`` are the days of publication and of closing,
-    empty if not known; ``signed`` is the fingerprint of the author's key."""
+    """Returns the checklist of disclosures for these results. ``days`` are the days of publication
+    and of closing, each an empty text if not known; ``signed`` is the fingerprint of the author's
+    key."""
     known = [day for day in days if day]
     return [
         Disclosure(

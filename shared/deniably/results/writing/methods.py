@@ -35,8 +35,8 @@ _GENERAL = ("kasiviswanathan2011", "warner1965")
 
 @dataclass(frozen=True)
 class Methods:
-    """The methods section: paragraphs of plain text, and the keys of the works in ``references``
-    that they cite."""
+    """A methods section: paragraphs of plain text, and in ``cited`` the keys (of
+    ``references.SOURCES``) of the works that they cite."""
 
     paragraphs: tuple[str, ...]
     cited: frozenset[str]
@@ -57,8 +57,8 @@ class _Draft:
 def methods(result: SurveyResult, survey: Survey, days: Iterable[str], signed: str = "") -> Methods:
     """Returns the methods section on these results of a survey.
 
-    ``days`` are the days of publication and of closing, empty if not known. ``signed`` is a clause
-    about the author's key, empty if the survey is not signed.
+    ``days`` are the days of publication and of closing, each an empty text if not known.
+    ``signed`` is a clause about the author's key, empty if the survey is not signed.
     """
     draft = _Draft()
     passages = (

@@ -23,11 +23,12 @@ CITED_AS = ("apa", "bibtex", "ris", "cff")
 
 @dataclass(frozen=True)
 class Publication:
-    """The results of a survey, from which the texts of a paper are made.
+    """The results of a survey and what is known of their publication, from which texts for a paper
+    are made.
 
-    ``published`` and ``closed`` are days such as "2026-11-22", ``signed`` is the fingerprint of the
-    author's key, ``url`` the address of the results, and ``warning`` a sentence that data files
-    begin with. Each may be empty.
+    ``published`` and ``closed`` are days such as "2026-11-22", ``signed`` is the fingerprint of
+    the author's key, ``url`` the address of the results, and ``warning`` a sentence that data
+    files begin with. Each of these may be empty.
     """
 
     result: SurveyResult
@@ -39,8 +40,8 @@ class Publication:
     warning: str = ""
 
     def sentence(self, question: str) -> str:
-        """Returns the finding of a question as a sentence, with its interval, n, mechanism and
-        epsilon.
+        """Returns a sentence that states the main result of a question, with its interval, n,
+        mechanism and epsilon.
 
         Raises KeyError if there is no such question.
         """
@@ -57,10 +58,11 @@ class Publication:
         return "\n\n".join([*self.section.paragraphs, "References", *listed]) + "\n"
 
     def cite(self, style: str = "bibtex") -> str:
-        """Returns how to cite the results: as "apa", "bibtex", "ris" or "cff" (CITATION.cff).
+        """Returns a citation of the results in a style: "apa", "bibtex", "ris" or "cff"
+        (CITATION.cff).
 
-        Names of authors are a blank to fill in: a server knows only their key. Raises ValueError
-        for another style.
+        The names of the authors are a blank to fill in, since a server knows only their key.
+        Raises ValueError for another style.
         """
         written: dict[str, Callable[[], str]] = {
             "apa": self.citation.apa,
@@ -111,7 +113,8 @@ class Publication:
 
     @property
     def checklist(self) -> list[Disclosure]:
-        """The items that AAPOR asks to disclose, with the survey's answers."""
+        """The items that AAPOR asks every survey to disclose, filled in as far as they are
+        known."""
         return disclosures(self.result, self.survey, self._days, self.signed)
 
     def methods_file(self) -> str:
@@ -140,8 +143,7 @@ class Publication:
         )
 
     def checklist_file(self) -> str:
-        """Returns the contents of CHECKLIST.md: the items that AAPOR asks to disclose, in
-        Markdown."""
+        """Returns the contents of CHECKLIST.md: the disclosures of ``checklist``, in Markdown."""
         items = (
             Markdown.filled(
                 "{number}. **{item}.** {text}",

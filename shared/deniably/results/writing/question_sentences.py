@@ -48,8 +48,8 @@ class _Clause:
 
 
 def sentence(result: SurveyResult, name: str) -> str:
-    """Returns the finding of the question ``name`` as a sentence for a paper. Raises KeyError if
-    there is no such question."""
+    """Returns a sentence for a paper that states the main result of the question ``name``. Raises
+    KeyError if there is no such question."""
     question = result.question(name)
     clauses = list(_clauses(question, f"{narrative.level_text(result.confidence)} CI"))
     *first, last = clauses

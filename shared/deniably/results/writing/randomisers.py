@@ -18,8 +18,8 @@ Parameters = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class NamedMechanism:
-    """A mechanism in words: its usual ``name``, a clause that says what one report is, and the keys
-    of its sources in ``references``.
+    """The description of a mechanism in words: its usual ``name``, ``report``, a clause that says
+    what one report is, and ``sources``, the keys (of ``references.SOURCES``) of works about it.
 
     ``report`` has no full stop; it is empty for a mechanism that has no description.
     """
@@ -30,8 +30,8 @@ class NamedMechanism:
 
 
 def randomiser(question: QuestionResult) -> NamedMechanism:
-    """Returns the mechanism of a question in words; without a description for one that is not known
-    here."""
+    """Returns the description of a question's mechanism in words; for an unknown mechanism,
+    ``report`` is empty."""
     return _in_words(question.mechanism) or NamedMechanism(question.method)
 
 

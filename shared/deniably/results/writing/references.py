@@ -143,8 +143,8 @@ def bracketed(keys: Iterable[str]) -> str:
 
 
 def in_order(keys: Iterable[str]) -> list[Work]:
-    """Returns the works with these keys as a list of references has them: in alphabetical order,
-    each once."""
+    """Returns the works with these keys for a list of references: each once, in alphabetical
+    order."""
     return sorted((SOURCES[key] for key in set(keys)), key=lambda work: work.apa.casefold())
 
 
