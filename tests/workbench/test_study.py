@@ -422,6 +422,8 @@ def test_where_a_group_is_too_small_reports_come_without_strata(server: Server) 
     assert [*study.estimate(by="site").parts] == ["north"], "two are hidden: one would tell of west"
     assert [row["estimate_low"] for row in study.quantile("c", by="site").rows] == [3]
     assert study.n == 31
+    halves = study.plan("a", by="site", first=0.5, difference=0.1, power=0.8)
+    assert study.plan("a", by="site", difference=0.1, power=0.8).rows == halves.rows
     for ask in (
         lambda: study.difference("a", by="site"),
         lambda: study.rake({"site": {"north": 1}}),

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import structs
 
-from deniably.core.errors import NoFigure, NoResults
+from deniably.core.errors import BadModel, NoFigure, NoResults
 from deniably.estimation.follow_up import FollowUpCounts, joint_counts
 from deniably.estimation.tally import Tally
 from deniably.results.crosstabs import Blocks
@@ -323,7 +323,7 @@ class Collected:
                 max(tally.n for tally in tallies.values())
                 for tallies in self.tallies_by(by).values()
             ]
-        except NoResults:
+        except (NoResults, BadModel):
             return 0.5
         return sizes[0] / sum(sizes) if len(sizes) == 2 else 0.5
 
