@@ -17,10 +17,12 @@ _MOST_INPUTS = 513  # positions that stand for all of a grid with up to a millio
 
 
 def matrix(mechanism: HasLaw[Law]) -> Floats:
-    """Returns the channel Q[x, y] = P(report y | position x), shape (k, outputs); rows sum to 1.
+    """Returns the channel Q[x, y] = P(report y | answer x), shape (k answers, outputs); rows sum to
+    1.
 
-    Among laws whose reports name choices, only generalised randomised response (GRR, k-RR) has
-    single outputs. Raises ValueError for the others, and for noise, which has no last output.
+    The mechanism must report one of finitely many outputs, as windows, channels and generalised
+    randomised response (GRR, k-RR) do. Raises ValueError for noise, which has no last output, and
+    for mechanisms that report several choices or numbers.
     """
     law = mechanism.law
     if isinstance(law, Finite):
@@ -34,9 +36,9 @@ def matrix(mechanism: HasLaw[Law]) -> Floats:
 
 
 def sent(mechanism: HasLaw[Law], numbers: npt.ArrayLike) -> Floats:
-    """Returns Q[x, y] = P(report y | position x) for y in ``numbers``, shape (k, numbers).
+    """Returns Q[x, y] = P(report y | position x) for y in ``numbers``, shape (k, len(numbers)).
 
-    It also takes laws of noise, whose reports are too many for ``matrix``.
+    It also works for Laplace and Gaussian noise, which have too many reports for ``matrix``.
     """
     law, y = mechanism.law, np.asarray(numbers)
     if isinstance(law, Noise):
@@ -45,13 +47,15 @@ def sent(mechanism: HasLaw[Law], numbers: npt.ArrayLike) -> Floats:
 
 
 def masses(mechanism: HasLaw[Noise], noise: npt.ArrayLike) -> Floats:
-    """Returns P(noise) for each whole number in ``noise``."""
+    """Returns the probability that the mechanism adds each of the whole numbers in ``noise``."""
     return cast(Floats, mechanism.law.mass(np.asarray(noise, dtype=np.float64)))
 
 
 def rows(mechanism: HasLaw[Finite]) -> Floats:
-    """Returns P(report y | row), shape (rows, outputs), for the rows that positions are rounded
-    to."""
+    """Returns the mechanism's matrix as probabilities P(output | row), shape (rows, outputs).
+
+    A position is first rounded to one of these rows.
+    """
     return _rows(mechanism.law)
 
 
@@ -69,8 +73,10 @@ def _rows(law: Finite) -> Floats:
 
 
 def rounding(k: int, knots: int, positions: npt.ArrayLike | None = None) -> Floats:
-    """Returns P(row | position) for unbiased rounding to one of ``knots`` rows, shape (positions,
-    knots)."""
+    """Returns P(row | position), shape (positions, knots), for unbiased rounding to ``knots`` rows.
+
+    ``positions`` are numbers from 0 to k - 1, by default all of them.
+    """
     at = np.arange(k) if positions is None else np.asarray(positions)
     place = at * (knots - 1) / (k - 1)
     return cast(Floats, np.maximum(1 - np.abs(place[:, None] - np.arange(knots)), 0.0))
@@ -79,8 +85,8 @@ def rounding(k: int, knots: int, positions: npt.ArrayLike | None = None) -> Floa
 def position_scores(mechanism: HasLaw[Finite]) -> Floats:
     """Returns the unbiased estimate of the position (0 to k - 1) for each output, shape (outputs,).
 
-    If the mean output is affine in the row, as for a window, so is the score. Other laws get the
-    scores with the least variance for evenly spread answers.
+    For a window the estimate is a linear function of the output. For other mechanisms it has the
+    least variance that is possible for evenly spread answers.
     """
     return _position_scores(mechanism.law)
 
@@ -100,10 +106,11 @@ def _position_scores(law: Finite) -> Floats:
 
 
 def some_positions(mechanism: HasLaw[Finite]) -> tuple[npt.NDArray[np.int64], Floats]:
-    """Returns positions (m,) that represent all k, and their rows of the channel (m, outputs).
+    """Returns m of the k positions, shape (m,), and the channel's rows for them, shape (m,
+    outputs).
 
-    They are all positions if there are few, else those at the rows of the matrix and evenly spread
-    ones.
+    If k is small, all positions are returned; otherwise those at the rows of the mechanism's matrix
+    and some that are evenly spread.
     """
     law = mechanism.law
     k = law.k

@@ -34,8 +34,8 @@ _STARTS = 8  # of k-means, which may end in a local minimum
 class Cluster:
     """A group of people on a map: its centre in the map's own units, and the share of people in it.
 
-    The errors say how far both moved when the survey was repeated in simulation: they are root mean
-    squares, for the centre of its distance.
+    ``centre_error`` and ``share_error`` are root mean squares: how far the centre and the share
+    moved when the survey was repeated in simulation.
     """
 
     centre: tuple[float, float]
@@ -48,8 +48,8 @@ class Cluster:
 class Clusters:
     """The groups of people on a map, in falling order of their share.
 
-    ``spread`` is the mean squared distance of the shares for display to the nearest centre, each
-    axis in units of its range. It is optimistic: the centres were fitted to the same noise.
+    ``spread`` is the mean squared distance of people to the nearest centre, with each axis scaled
+    to run from 0 to 1. It is optimistic, because the centres were fitted to the same noisy shares.
     """
 
     n: int
@@ -67,10 +67,11 @@ def clusters(
 ) -> Clusters:
     """Finds ``count`` groups of people on the map of ``question``.
 
-    The errors come from ``resamples`` surveys simulated from the shares for display (a parametric
-    bootstrap, Efron 1979). Each draws new answers and reports, clusters them, and matches its
-    groups to the nearest ones. By default ``seed`` is made from the tally, so that the same reports
-    always give the same figures; simulated people need no secret.
+    The errors come from ``resamples`` surveys that are simulated from the estimated shares (a
+    parametric bootstrap, Efron 1979). In each, new answers and reports are drawn and clustered, and
+    each group is compared with the nearest group of the simulated survey. By default ``seed`` is
+    made from the tally, so that the same reports always give the same figures. A seed that others
+    can guess is safe here, because the people are simulated.
     Raises ValueError if there is no report or ``count`` is not from 1 to the number of areas, and
     ImportError without scikit-learn.
     """

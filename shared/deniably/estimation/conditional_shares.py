@@ -22,10 +22,12 @@ _PLACES, _HALVINGS = 65, 30  # shares that are tested; then bisections between t
 
 @dataclass(frozen=True, eq=False)
 class ConditionalShares:
-    """Estimated shares f_ab / f_a of the population with their intervals, arrays of one shape.
+    """Estimated shares f_ab / f_a with their intervals, arrays of one shape.
 
-    ``raw`` and ``standard_error`` are nan where ``low .. high``, which is within [0, 1] and has the
-    ``confidence``, is wider than 0.8. ``covariance`` is that of the estimates of f_ab and f_a.
+    f_a is the share of people who gave answer a, and f_ab that of people who gave both a and b. The
+    interval ``low .. high`` is within [0, 1] and holds with ``confidence``. ``raw`` and
+    ``standard_error`` are nan where the interval is wider than 0.8 or the estimate of f_a is not
+    above 0. ``covariance`` is that of the estimates of f_ab and f_a.
     """
 
     confidence: float
@@ -40,9 +42,10 @@ class ConditionalShares:
 class Within:
     """Counts of ``n`` people's reports, to estimate the share of b among those who gave a.
 
-    ``both``, ``given`` and ``wanted`` count the reports that support a and b, a, and b, for many
-    pairs of answers at once; they have one shape, or broadcast to it, as ``n`` does. ``rates`` are
-    p and q of the question of a and of that of b.
+    ``given`` counts the reports that support a, ``wanted`` those that support b, and ``both`` the
+    people with reports that support a and b. Each may be an array over many pairs (a, b); the
+    arrays and ``n`` broadcast to one shape. ``rates`` are (p, q) of the question of a, then of the
+    question of b: a report supports the true answer with probability p, another answer with q.
     """
 
     n: npt.ArrayLike
@@ -54,19 +57,21 @@ class Within:
     def estimate(self, confidence: float = 0.95) -> ConditionalShares:
         """Returns the shares with their intervals at ``confidence``.
 
-        R = f_ab / f_a makes the mean of (score of a)(score of b - R) zero. The interval holds the R
-        that this test does not reject (Fieller 1954, J. R. Stat. Soc. B 16:175), with the variance
-        that the two channels give where R is true. That takes the shares of a and b, as estimated
-        and kept possible. It is never 0, and half a report is taken off as in ``inversion.margin``.
-        Where the R that are not rejected are no interval, or all, the ends are those of all. An
-        estimate of f_ab below 0 or above that of f_a is tested as the nearest that is possible,
-        which only makes intervals wider: the further noise moves an estimate out of what can be,
-        the shorter the interval was, and the more often wrong (Mandelkern 2002, Stat. Sci. 17:149).
+        R = f_ab / f_a makes the mean of (score of a)(score of b - R) zero. The interval has all R
+        that a test of this does not reject (Fieller 1954, J. R. Stat. Soc. B 16:175). The test uses
+        the variance that the two channels give if R is true, at the estimated shares of a and b,
+        moved to possible values; it is never 0. Half a report is subtracted as in
+        ``inversion.margin``. If the R that are not rejected do not form an interval, its ends are
+        the lowest and the highest of them. An estimate of f_ab below 0 or above that of f_a is
+        replaced by the nearest possible value. That only makes intervals wider. Without it, the
+        further noise moved an estimate out of the possible range, the shorter the interval was, and
+        the more often wrong (Mandelkern 2002, Stat. Sci. 17:149).
 
         Coverage at a nominal 0.95, enumerated over all tables of four counts for n 20 to 70,
-        epsilon 0.5 to 8 (equal or not), 2 to 20 choices, rows of 2 to 100 % and shares of 0 to
-        100 %: at least 0.939. A row of hardly anybody is nearly always too few to say; where it is
-        not, by chance, the interval is often wrong (included in that figure).
+        epsilon 0.5 to 8 (equal or not), 2 to 20 choices, rows of 2 to 100 % and shares of 0 to 100
+        %: at least 0.939. If hardly anybody gave a, the interval is nearly always too wide to show
+        an estimate. Where by chance it is not, the interval is often wrong; 0.939 includes these
+        cases.
         Raises ValueError without a report, or if confidence is not in (0, 1).
         """
         if not 0 < confidence < 1:

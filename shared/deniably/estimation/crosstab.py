@@ -33,10 +33,11 @@ Kinds = npt.NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False)
 class PairTally:
-    """The tally of the pairs of reports of ``n`` respondents to two questions.
+    """The counts of the reports of ``n`` respondents to two questions.
 
-    ``first`` (k1,) and ``second`` (k2,) count the reports that support each choice. ``both`` (k1,
-    k2) counts the respondents whose two reports support choice a and choice b.
+    ``first`` (k1,) and ``second`` (k2,) count the reports to each question that support each of its
+    choices. ``both`` (k1, k2) counts the respondents whose first report supports choice a and whose
+    second report supports choice b.
     """
 
     n: int
@@ -46,14 +47,16 @@ class PairTally:
 
     @property
     def kinds(self) -> Floats:
-        """How many respondents' reports support a and b, a alone, b alone, none; shape (k1, k2,
-        4)."""
+        """The numbers of respondents whose reports support a and b, a alone, b alone, and neither;
+        shape (k1, k2, 4)."""
         return pair_kinds(self.n, self.first, self.second, self.both)
 
 
 @dataclass(frozen=True, eq=False)
 class Crosstab:
     """The estimated joint shares f_ab of the population, arrays of shape (k1, k2).
+
+    f_ab is the share of people who gave answer a to the first question and b to the second.
 
     ``raw`` is unbiased and may leave [0, 1]; ``low .. high`` covers each cell with ``confidence``.
     """
@@ -66,9 +69,10 @@ class Crosstab:
 
 
 def count_pairs(first: npt.ArrayLike, second: npt.ArrayLike) -> PairTally:
-    """Returns the tally of pairs of reports, given as 0/1 supports: shapes (n, k1) and (n, k2).
+    """Returns the counts of the reports of n respondents to two questions.
 
-    A row is a respondent. Raises ValueError unless both have n rows.
+    ``first`` (n, k1) and ``second`` (n, k2) have a row for each respondent, with 1 for each choice
+    that the report supports, else 0. Raises ValueError unless both have n rows.
     """
     a, b = np.asarray(first), np.asarray(second)
     if len(a) != len(b):
@@ -84,9 +88,10 @@ def supported_together(
 ) -> npt.NDArray[np.int64]:
     """Returns how many respondents' two reports support choice a and choice b, shape (k1, k2).
 
-    Supports are as in ``count_pairs``. ``deal`` are indices of rows of both, which pair the reports
-    in another way, without a copy. For many deals of the second, shape (deals, n), the result has
-    shape (deals, k1, k2).
+    ``first`` and ``second`` are as in ``count_pairs``. Without a ``deal``, row i of one belongs to
+    row i of the other. ``deal`` holds indices of rows of ``first`` and of ``second``, which are
+    then paired in that order. Its second array may have the shape (deals, n), for many pairings at
+    once; the result then has the shape (deals, k1, k2).
     """
     many = () if deal is None else deal[1].shape[:-1]
     both = np.zeros((*many, first.shape[1], second.shape[1]), dtype=np.int64)
@@ -99,9 +104,10 @@ def supported_together(
 
 
 def kinds(bits: npt.NDArray[np.bool_]) -> Kinds:
-    """Gives each row of ``bits`` (n, k) the number of its distinct pattern, from 0; shape (n,).
+    """Numbers the distinct rows of ``bits`` (n, k) from 0; returns the number of each row, shape
+    (n,).
 
-    It sorts 64 columns at a time: sorting whole rows is ten times slower.
+    The rows are sorted by 64 columns at a time, which is ten times faster than by all at once.
     """
     numbers: Kinds | None = None
     for start in range(0, max(bits.shape[1], 1), 64):
@@ -128,7 +134,10 @@ def _ranks(values: npt.NDArray[Any]) -> Kinds:
 
 
 def one_of_each(numbers: Kinds) -> Kinds:
-    """Returns the index of the first report of each kind; ``numbers`` are those of ``kinds``."""
+    """Returns for each number in ``numbers`` the index of the first report that has it.
+
+    ``numbers`` are what ``kinds`` returns: equal reports have equal numbers.
+    """
     some = np.empty(int(numbers.max(initial=-1)) + 1, dtype=np.int32)
     # Backwards: of several rows of a kind, the one assigned last stays, and it is to be the first.
     some[numbers[::-1]] = np.arange(len(numbers), dtype=np.int32)[::-1]
@@ -144,10 +153,11 @@ def _paired(first: Kinds, second: Kinds) -> npt.NDArray[np.int64]:
 def pair_kinds(
     total: float, first: npt.ArrayLike, second: npt.ArrayLike, both: npt.ArrayLike
 ) -> Floats:
-    """Returns how many reports support both choices of a pair, one or none; shape (k1, k2, 4).
+    """Returns how many people's reports support both choices of a pair, one of them, or neither.
 
-    ``total`` is the number of respondents, ``first`` (k1,), ``second`` (k2,) and ``both`` (k1, k2)
-    are as in ``PairTally``. All may be sums of weights.
+    The shape is (k1, k2, 4): both, the first alone, the second alone, neither. ``total`` is the
+    number of people; ``first`` (k1,), ``second`` (k2,) and ``both`` (k1, k2) are as in
+    ``PairTally``. With weights, all four are sums of weights.
     """
     a, b = np.asarray(first, np.float64)[:, None], np.asarray(second, np.float64)
     ab = np.asarray(both, np.float64)
@@ -156,9 +166,10 @@ def pair_kinds(
 
 
 def joint_score(first: SupportRates, second: SupportRates) -> Floats:
-    """Returns what a pair of reports adds to the joint share of a pair of answers, shape (4,).
+    """Returns the scores of a pair of reports, shape (4,), whose mean is the joint share of two
+    answers.
 
-    The four scores are for: both answers are supported, the first alone, the second alone, none.
+    They are for pairs that support both answers, the first alone, the second alone, and neither.
     """
     (p1, q1), (p2, q2) = first, second
     score = np.kron(np.array([1 - q1, -q1]), np.array([1 - q2, -q2]))
@@ -171,12 +182,14 @@ def crosstab(
 ) -> Crosstab:
     """Estimates the joint shares of two questions with the rates (p1, q1) and (p2, q2).
 
-    ``kinds`` (k1, k2, 4) are those of a ``PairTally``, or those of a weighted tally, where every
-    cell may have other people.
-    f_ab = (N_ab/n - q2 N_a/n - q1 N_b/n + q1 q2) / ((p1-q1)(p2-q2)), the Kronecker product of the
-    two inverses. Each cell is the mean of a score with four values (is a supported? is b?) through
-    a channel of four answers, so its margins are those of ``inversion.linear``, but that a share
-    below 0 is tested as 0. A rare cell gets the union with those of ``_rare_cells``.
+    ``kinds`` (k1, k2, 4) are those of a ``PairTally``, or those of a weighted tally, in which each
+    cell may have its own effective number of people.
+    With N_ab, N_a and N_b the numbers of reports that support a and b, a, and b, f_ab = (N_ab/n -
+    q2 N_a/n - q1 N_b/n + q1 q2) / ((p1-q1)(p2-q2)), the Kronecker product of the two inverse
+    channels. Each cell is the mean of a score with four values (is a supported? is b?), seen
+    through a channel of four answers. So its interval is that of ``inversion.linear``, except that
+    an estimate below 0 is tested as 0. For a rare cell the interval is the union with that of
+    ``_rare_cells``.
 
     Coverage of a cell at a nominal 0.95, epsilon 2 to 8, n 30 to 1000, shares of 0.0025 to 0.04 in
     rows and columns of 0.02 to 0.5: at least 0.93; without the union 0.85.
@@ -242,11 +255,13 @@ def joint_likelihood(
     shortfall: float = 1e-4,
     most_steps: int = 50_000,
 ) -> tuple[Floats, Fit]:
-    """Returns the likeliest joint shares of two answers, shape (k1, k2), and their fit.
+    """Returns the maximum-likelihood joint shares of two answers, shape (k1, k2), and their
+    ``Fit``.
 
-    ``counts`` (r,) says how often each of r different pairs of reports was seen, ``first`` (k1, r)
-    and ``second`` (k2, r) how likely each answer makes the report to its question, up to a factor
-    for each report. It stops and raises ValueError as ``likelihood.maximum_likelihood`` does.
+    ``counts`` (r,) says how often each of r distinct pairs of reports was seen. ``first`` (k1, r)
+    has the probability of the first report of each pair given each answer, ``second`` (k2, r) that
+    of the second report; a column may be multiplied by any constant. The fit stops, and raises
+    ValueError, as ``likelihood.maximum_likelihood`` does.
     """
     q1, q2 = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     pairs = (q1[:, None] * q2).reshape(len(q1) * len(q2), -1)
@@ -260,16 +275,17 @@ def likeliest(
     odds: tuple[float, float],
     weights: Floats | None = None,
 ) -> Floats | None:
-    """Fits the joint shares of two single choices to whole reports by maximum likelihood, (k1, k2).
+    """Fits the joint shares of two single choices by maximum likelihood, for display; shape (k1,
+    k2).
 
-    For display. Reports are 0/1 supports, shapes (n, k1) and (n, k2). ``weights`` (n,) say how much
-    each counts, 1 by default. ``odds`` say for each question how many times likelier a report is
-    from an answer that it supports than from another answer. For subset selection and unary
-    encoding a report says no more. None if the fit would take more than about a second, or is then
-    not within ``_NEAR`` of the largest log-likelihood. For 2 to 4 choices a question, epsilon 1 to
-    3 and 300 to 2,000 people, its squared error was 0.4 to 1 times that of the nearest point of the
-    simplex to the unbiased shares. If each row had a single cell, it was up to 1.3 times. Raises
-    ValueError if there is no respondent.
+    Reports are 0/1 supports, shapes (n, k1) and (n, k2), with ``weights`` (n,), by default 1 each.
+    ``odds`` has for each question how many times likelier a report is from an answer that it
+    supports than from another answer. For subset selection and unary encoding, that is all that a
+    report says. Returns None if the fit would take more than about a second, or does not come
+    within ``_NEAR`` of the largest log-likelihood. For 2 to 4 choices a question, epsilon 1 to 3
+    and 300 to 2,000 people, its squared error was 0.4 to 1 times that of the nearest point of the
+    simplex to the unbiased shares. Where each answer to one question went with a single answer to
+    the other, it was up to 1.3 times. Raises ValueError if there is no respondent.
     """
     a, b = np.asarray(first, dtype=np.bool_), np.asarray(second, dtype=np.bool_)
     pairs = _ranks(_paired(kinds(a), kinds(b)))

@@ -40,8 +40,7 @@ class MarginShares:
 
 
 class Crossing(Protocol):
-    """The reports of the same ``n`` people to two questions, for the shares of their
-    cross-table."""
+    """The interface of a cross-table: estimates from ``n`` people's reports to two questions."""
 
     @property
     def n(self) -> int:
@@ -50,10 +49,10 @@ class Crossing(Protocol):
 
     @property
     def kinds(self) -> Floats:
-        """How many people's reports support both choices of a pair, one alone, or none.
+        """How many people's reports support both choices of a pair, one of them, or neither.
 
-        Shape (rows, columns, 4): both, the first alone, the second alone, none; as
-        ``PairTally.kinds``. With weights they are effective people.
+        The shape is (rows, columns, 4): both, the first alone, the second alone, neither. With
+        weights, the numbers of each cell add up to the effective sample size.
         """
         ...
 
@@ -62,7 +61,10 @@ class Crossing(Protocol):
         ...
 
     def within(self, axis: Axis, confidence: float) -> ConditionalShares:
-        """Estimates the shares within each row (axis 0) or each column; shape (rows, columns)."""
+        """Estimates each cell as a share of its row (axis 0) or its column (axis 1).
+
+        The arrays have the shape (rows, columns).
+        """
         ...
 
     def margin(self, axis: Axis, confidence: float) -> MarginShares:
@@ -74,7 +76,7 @@ class Crossing(Protocol):
 class CountedPairs:
     """The cross-table of two questions from counts of reports, without weights.
 
-    ``rates`` are p and q of the question in rows and of the one in columns.
+    ``rates`` are (p, q) of the question in rows, then (p, q) of the question in columns.
     """
 
     tally: PairTally
@@ -87,8 +89,8 @@ class CountedPairs:
 
     @property
     def kinds(self) -> Floats:
-        """How many people's reports support both choices of a pair, one alone, or none, as the
-        tally has it."""
+        """How many people's reports support both choices of a pair, the first alone, the second
+        alone, and neither; shape (rows, columns, 4)."""
         return self.tally.kinds
 
     def cells(self, confidence: float) -> Crosstab:
@@ -96,7 +98,10 @@ class CountedPairs:
         return crosstab(self.tally.kinds, *self.rates, confidence)
 
     def within(self, axis: Axis, confidence: float) -> ConditionalShares:
-        """Estimates the shares within each row (axis 0) or each column; shape (rows, columns)."""
+        """Estimates each cell as a share of its row (axis 0) or its column (axis 1).
+
+        The arrays have the shape (rows, columns).
+        """
         first, second = self.tally.first[:, None], self.tally.second
         # Within columns the second question is what is given.
         given, wanted = (second, first) if axis else (first, second)
@@ -106,7 +111,7 @@ class CountedPairs:
     def margin(self, axis: Axis, confidence: float) -> MarginShares:
         """Estimates the shares of the answers to the question in rows (axis 0) or in columns.
 
-        They are those that the question's own results show.
+        The results of the question by itself show the same shares.
         """
         counts, (p, q) = (self.tally.first, self.tally.second)[axis], self.rates[axis]
         interval = population_interval(counts, self.n, p, q, 1 - confidence)
@@ -118,8 +123,8 @@ class CountedPairs:
 class WeightedPairs:
     """The cross-table of two questions from reports with weights.
 
-    ``tally`` is that of ``Weighing.tally_of_pairs``; ``rates`` are p and q of the question in rows
-    and of the one in columns.
+    ``tally`` is what ``Weighing.tally_of_pairs`` returns. ``rates`` are (p, q) of the question in
+    rows, then (p, q) of the question in columns.
     """
 
     tally: WeightedTally
@@ -132,9 +137,10 @@ class WeightedPairs:
 
     @property
     def kinds(self) -> Floats:
-        """How many effective people's reports support both choices, one of them alone, or none.
+        """How many people's reports support both choices of a pair, one of them, or neither.
 
-        There are as many as the effective sample size by Kish.
+        The shape is (rows, columns, 4), as in ``Crossing``. The numbers of each cell add up to
+        Kish's effective sample size.
         """
         kinds: Floats = self.tally.kish * self.tally.shares
         return kinds
@@ -147,10 +153,11 @@ class WeightedPairs:
         return replace(table, standard_error=self._error(score, table.standard_error))
 
     def within(self, axis: Axis, confidence: float) -> ConditionalShares:
-        """Estimates the shares within each row (axis 0) or column, as ratios of weighted means.
+        """Estimates each cell as a share of its row (axis 0) or its column, by ratios of weighted
+        means.
 
-        The effective people are those of the mean of (score of a) (score of b - R), which is 0 at
-        the true share R.
+        The effective sample size is that for the mean of (score of a)(score of b - R), which is 0
+        at the true share R.
         """
         given, wanted = (self._score(question) for question in (axis, 1 - axis))
         both, row = self.tally.mean(given * wanted), self.tally.mean(given)

@@ -49,9 +49,11 @@ def tested(
     ends: tuple[float, float],
     p_value_at: Callable[[float], float],
 ) -> Difference:
-    """Returns a ``Difference`` within ``ends``, where ``p_value_at(d)`` is the p-value of d.
+    """Returns the ``Difference`` of a test whose p-values are given by a function.
 
-    d is a hypothetical difference, ``error`` the standard error of ``estimate``.
+    ``p_value_at(d)`` is the p-value of the hypothesis that the true difference is d. ``ends`` are
+    the smallest and the largest possible difference, ``error`` is the standard error of
+    ``estimate``.
     """
     return Difference(
         estimate, p_value_at(0.0), error, partial(_interval, estimate, ends, p_value_at)
@@ -139,10 +141,11 @@ _ASIDE = 0.2
 
 @dataclass(frozen=True)
 class SupportCount:
-    """The support of one choice in one group: ``count`` of ``n`` reports, under p and q.
+    """The reports of one group that support a choice: ``count`` of ``n``.
 
-    With weights, both are those of the effective people, and no whole numbers. Raises ValueError
-    unless 0 <= count <= n, n >= 1 and 0 <= q < p <= 1.
+    A report supports the choice with probability p if it is the true answer, else with q. With
+    weights, ``count`` and ``n`` are effective numbers of people and need not be whole. Raises
+    ValueError unless 0 <= count <= n, n >= 1 and 0 <= q < p <= 1.
     """
 
     count: float
@@ -166,24 +169,27 @@ class SupportCount:
 
     @property
     def error(self) -> float:
-        """The standard error of the estimate."""
+        """The standard error of the estimated share."""
         return float(standard_error(self.count, self.n, self.p, self.q))
 
     def support(self, share: float) -> float:
-        """Returns P(support) where the true share is ``share``."""
+        """Returns the probability that a report supports the choice, where the true share is
+        ``share``."""
         return self.q + (self.p - self.q) * share
 
     def variance(self, share: float) -> float:
-        """Returns the variance of the estimate where the true share is ``share``."""
+        """Returns the variance of the estimated share, where the true share is ``share``."""
         support = self.support(share)
         return support * (1 - support) / (self.n * (self.p - self.q) ** 2)
 
 
 @dataclass(frozen=True, eq=False)
 class ScoredTally:
-    """The tally of one group's reports for a mean: ``counts`` (outputs,), with their scores ``v``.
+    """The reports of one group, for a test of its mean.
 
-    ``v`` has shape (outputs,), the ``channel`` (inputs, outputs).
+    ``counts`` (outputs,) says how often each output was reported, and ``v`` (outputs,) has the
+    score of each output. ``channel`` (inputs, outputs) has the probability of each output given
+    each answer.
     """
 
     counts: npt.ArrayLike
@@ -193,13 +199,14 @@ class ScoredTally:
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """The mean of one group's scores, estimated from ``n`` reports, and how it varies.
+    """The mean of one group's scores, estimated from ``n`` reports, with what gives its variance.
 
-    ``precision`` is the inverse of its variance if answers are evenly spread. ``step`` is the
-    smallest amount by which the estimate can move, ``ends`` the range of true means.
-    ``square_at(mu)`` is the mean square of (score - estimate) under the likeliest law of reports
-    with mean mu. ``freedom`` are its degrees of freedom, infinite where the variance at the common
-    mean keeps the level. The expectation of the estimate is at most ``off`` from the true mean.
+    ``precision`` is the inverse of the mean's variance if answers are evenly spread. ``step`` is
+    the smallest amount by which the estimate can move, ``ends`` the range of true means.
+    ``square_at(mu)`` is the mean square of (score - estimate) under the likeliest distribution of
+    reports with mean mu. ``freedom`` is the number of degrees of freedom for Student's t; infinite
+    stands for the normal distribution. The expectation of the estimate is at most ``off`` from the
+    true mean.
     """
 
     n: float
@@ -218,9 +225,10 @@ class Moments:
 
 
 def against(count: SupportCount, share: float) -> Difference:
-    """Tests whether the share of the population is ``share``: twice the smaller binomial tail.
+    """Tests whether the share of the population is ``share``.
 
-    The test is exact, never above its level. Raises ValueError unless ``share`` is within [0, 1].
+    The p-value is twice the smaller binomial tail. The test is exact: its level is never exceeded.
+    Raises ValueError unless ``share`` is within [0, 1].
     """
     if not 0 <= share <= 1:
         raise ValueError(f"the share is {share:g}; it is between 0 and 1")
@@ -239,13 +247,14 @@ def between_choices(
 ) -> Difference:
     """Tests whether two choices of one question have the same share.
 
-    ``first`` and ``second`` are their counts in the same n reports. ``pair_own`` is P(a report
-    supports both | the answer is one of them), ``pair_other`` that given any other answer
-    (``law.joint.pairs``). If the shares differ by d, first - second has mean n (p - q) d and
-    variance n (P(exactly one is supported) - (p - q)^2 d^2). That follows from the sum of the
-    shares, estimated from first + second, and at least d. Half a report is taken off the difference
-    (Yates). Level 0.05 is then at most 0.05, by enumeration for n = 50, k 3 to 5 and epsilon 0.5 to
-    4.
+    ``first`` and ``second`` count the reports, out of the same n, that support each of the two
+    choices. ``pair_own`` is P(a report supports both | the answer is one of them), and
+    ``pair_other`` is P(a report supports both | any other answer), as in ``law.joint.pairs``. If
+    the shares differ by d, first - second has mean n (p - q) d and variance n (P(exactly one is
+    supported) - (p - q)^2 d^2). The probability in it follows from the sum of the two shares, which
+    is estimated from first + second and is at least d. Half a report is subtracted from first -
+    second (Yates). A test at level 0.05 then rejects a true hypothesis with probability at most
+    0.05, by enumeration for n = 50, k 3 to 5 and epsilon 0.5 to 4.
     """
 
     def variance(together: float, difference: float) -> float:
@@ -268,9 +277,11 @@ def between_groups(first: SupportCount, second: SupportCount) -> Difference:
     """Tests whether a share is the same in two independent groups, such as two waves.
 
     The variance is taken at the likeliest shares in [0, 1] that differ as the hypothesis says (Mee
-    1984). Half a report is taken off the difference (Yates), where a report weighs most.
-    Level 0.05 is then at most 0.047 and level 0.01 at most 0.01. That was enumerated for both
-    counts with n 5 to 300, equal and up to 15 times as many, and epsilon 0.5 to 8, equal and not.
+    1984). Half a report of the group in which a report weighs most is subtracted from the
+    difference (Yates).
+    The true level is then at most 0.047 for a nominal 0.05, and at most 0.01 for 0.01. That was
+    enumerated for groups of 5 to 300 reports, of equal size and with up to 15 times as many in one
+    as in the other, and for epsilon 0.5 to 8, equal and unequal.
     """
     estimate, half = first.share - second.share, _half_step((first, second), (1.0, -1.0))
 
@@ -284,16 +295,16 @@ def between_groups(first: SupportCount, second: SupportCount) -> Difference:
 
 
 def trend_of_shares(groups: Sequence[SupportCount], places: Sequence[float]) -> float:
-    """Returns the p-value of "the share has no linear trend over these groups" at ``places``.
+    """Returns the p-value of the hypothesis that the share has no linear trend over ``groups``.
 
-    The statistic is the sum of the shares times their places from the mean place, over its standard
-    deviation at the likeliest common share (Cochran 1954 and Armitage 1955 without noise); half a
-    report is taken off. For two groups this is ``between_groups``. The groups may be the same
-    people, whose answers change bit by bit: the standard deviation is the largest at any
-    correlation r**d between groups d apart, 0 <= r <= 1. That holds the level for every mixture of
-    such correlations, too. Of independent groups the test is then cautious from four on: level 0.05
-    is 0.042 over four of them, 0.031 over five, 0.009 over eight and 0.002 over twelve. Raises
-    ValueError for fewer than two.
+    ``places`` says where each group lies, such as the times of waves. The statistic is the sum over
+    groups of the share times (place - mean place), less half a report, over its standard deviation
+    at the likeliest common share (Cochran 1954 and Armitage 1955 without noise). For two groups
+    this is ``between_groups``. The groups may be the same people, whose answers change bit by bit.
+    So the standard deviation is the largest one that any correlation r**d between groups d apart
+    gives, 0 <= r <= 1. The test then holds its level for every mixture of such correlations, too.
+    For four or more independent groups it is cautious: level 0.05 is 0.042 over four groups, 0.031
+    over five, 0.009 over eight and 0.002 over twelve. Raises ValueError for fewer than two groups.
     """
     weights = _from_their_mean(places)
     common = _likeliest_share(groups, [0.0] * len(groups))
@@ -303,10 +314,11 @@ def trend_of_shares(groups: Sequence[SupportCount], places: Sequence[float]) -> 
 
 
 def trend_of_means(groups: Sequence[Moments], places: Sequence[float]) -> float:
-    """Returns the p-value of "the mean has no linear trend over these groups" at ``places``.
+    """Returns the p-value of the hypothesis that the mean has no linear trend over ``groups``.
 
-    The statistic is that of ``trend_of_shares``, with the variances at the common mean. Raises
-    ValueError for fewer than two groups, or if no mean is possible in all.
+    ``places`` and the statistic are as in ``trend_of_shares``, with the variances at the common
+    mean. Raises ValueError for fewer than two groups, or if no mean is within the ranges of all
+    groups.
     """
     weights = _from_their_mean(places)
     common = _common_mean(groups, [0.0] * len(groups))
@@ -382,13 +394,14 @@ def moments(group: ScoredTally) -> Moments:
 def between_means(first: ScoredTally | Moments, second: ScoredTally | Moments) -> Difference:
     """Tests whether a mean is the same in two independent groups; both are in the same unit.
 
-    The variance of each group is that of its likeliest law of reports with the common mean, clipped
-    to what its channel allows there, as in ``inversion.linear``. So the test does not depend on
-    where the scale starts. Half a step is taken off as in ``between_groups``. Level 0.05 is then at
-    most 0.04, by enumeration of both tallies of three outputs for n 5 to 20 and epsilon 0.5 to 8.
-    Added noise needs Student's t (Welch 1947, Biometrika 34:28). It keeps 0.05 with 20 people in
-    each group, where the normal law has 0.07.
-    Raises ValueError where a group has no report, or no mean is possible in both.
+    The variance of each group is that of its likeliest distribution of reports with the common
+    mean, clipped to what its channel makes possible there, as in ``inversion.linear``. So the test
+    does not depend on where the scale starts. Half a step is subtracted from the difference, as in
+    ``between_groups``. A test at level 0.05 then rejects a true hypothesis with probability at most
+    0.04, by enumeration of all tallies with three outputs in two groups, for n 5 to 20 and epsilon
+    0.5 to 8. For added noise, Student's t is used (Welch 1947, Biometrika 34:28). With 20 people in
+    each group its level is 0.05, where the normal distribution's is 0.07.
+    Raises ValueError where a group has no report, or no mean is within the ranges of both.
     """
     groups = [group if isinstance(group, Moments) else moments(group) for group in (first, second)]
     left, right = groups
@@ -428,10 +441,11 @@ def _freedom(variances: Sequence[float], groups: Sequence[Moments]) -> float:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Returns Holm's adjusted p-values of many tests, in their order: reject those below alpha.
+    """Returns Holm's adjusted p-values of many tests, in the order of the tests.
 
-    The chance of any false alarm is then at most alpha, however the tests depend on each other.
-    Source: Holm 1979 (Scand. J. Stat. 6:65).
+    If you reject the hypotheses whose adjusted p-value is below alpha, the chance of any false
+    alarm is at most alpha, however the tests depend on each other. Source: Holm 1979 (Scand. J.
+    Stat. 6:65).
     """
     order = np.argsort(p_values)
     # The smallest p-value times the number of tests, the next times one less ...; none below the

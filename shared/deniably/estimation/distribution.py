@@ -24,9 +24,10 @@ SMALL = 2000
 
 @dataclass(frozen=True)
 class QuantileEstimate:
-    """An estimated quantile: the bucket in which a ``share`` of answers is first reached.
+    """An estimated quantile: the ``bucket`` in which the cumulative share of answers reaches
+    ``share``.
 
-    The buckets ``low .. high`` are its interval.
+    The buckets ``low`` to ``high`` are its confidence interval.
     """
 
     share: float
@@ -38,16 +39,17 @@ class QuantileEstimate:
 def density(counts: npt.ArrayLike, channel: npt.ArrayLike, *, smooth: bool = False) -> Fit:
     """Fits a distribution over the buckets for display: no share is negative, and their sum is 1.
 
-    It is EM on whole reports, stopped early (Li et al. 2020). Pass ``smooth`` only if you know the
-    truth to be smooth; it has no effect beyond ``SMALL`` reports. In simulations of 32 buckets,
-    epsilon 0.5 to 4, smoothing cut the W1 error of a broad hump by up to a third at n = 500 and by
-    a tenth at 2000. For a narrow hump (standard deviation 4 buckets) it may double the error there.
-    At 20,000 it is worse for every hump, even at epsilon 1 and below, and for two humps or peaks
-    from 2000 on.
+    The fit is by EM (expectation maximisation) on whole reports, stopped early (Li et al. 2020).
+    Pass ``smooth`` only if you know the truth to be smooth; it has no effect beyond ``SMALL``
+    reports. In simulations of 32 buckets, epsilon 0.5 to 4, smoothing cut the W1 error of a broad
+    hump by up to a third at n = 500 and by a tenth at n = 2000. For a narrow hump (standard
+    deviation 4 buckets) smoothing may double the error at these n. At n = 20,000 smoothing is worse
+    for every hump, even at epsilon 1 and below. For two humps or peaks it is worse from n = 2000
+    on.
 
-    Where each report names one bucket, EM goes on to a change of 1e-3: from epsilon 4 on, that has
-    a tenth to a fifth less W1 error than e^epsilon times as much has, for four shapes of 32 buckets
-    and 1,000 to 10,000 reports.
+    Without smoothing EM stops where a step changes the log-likelihood by less than 1e-3 times
+    e^epsilon, but goes on to 1e-3 where each report names one bucket. From epsilon 4 on, that cuts
+    the W1 error by a tenth to a fifth, for four shapes of 32 buckets and 1,000 to 10,000 reports.
     """
     likelihood = np.asarray(channel, dtype=np.float64)
     smooth = smooth and int(np.sum(counts)) <= SMALL
@@ -72,9 +74,10 @@ def cumulative(
 ) -> list[Mean]:
     """Estimates F(t) = P(answer <= t) without bias for t = 0 .. d - 2, each with its own margins.
 
-    Estimates may leave [0, 1] and fall from one t to the next (those of ``rising`` do not). Margins
-    hold for one t at a time, as ``inversion.linear`` says. Raises ValueError where the reports do
-    not determine F, there is no report, shapes differ or confidence is not in (0, 1).
+    d is the number of buckets. Estimates may leave [0, 1] and may fall from one t to the next;
+    ``rising`` mends that for display. Margins hold for one t at a time, as ``inversion.linear``
+    says. Raises ValueError where the reports do not determine F, there is no report, shapes differ
+    or confidence is not in (0, 1).
     """
     at_most = np.tri(len(np.asarray(channel)))[:-1]
     return linear_each(counts, scores(channel, at_most), channel, confidence)
@@ -83,15 +86,17 @@ def cumulative(
 def rising(fitted: npt.ArrayLike, at_most: list[Mean], *, isotonic: bool = False) -> Floats:
     """Returns F(0) .. F(d - 2) for display: in [0, 1], never falling; empty without ``at_most``.
 
-    ``at_most`` has the unbiased estimates of ``cumulative``. The result is the sum of the
-    ``fitted`` shares (shape (d,)) up to each bucket; or, if ``isotonic``, the nearest function to
-    the unbiased F that never falls (Barlow and Brunk 1972, JASA 67:140): for reports that name
-    single buckets, whose fit scatters as much. It is kept within the intervals of F: a true F lies
-    above all lower ends before it and below all upper ends after it. Where these cross, it is kept
-    between all lower ends after it and all upper ends before it.
+    ``at_most`` has the unbiased estimates of ``cumulative`` for d buckets. F(t) is the sum of the
+    ``fitted`` shares (shape (d,)) up to bucket t. With ``isotonic`` it is the non-decreasing
+    function that is nearest to the unbiased estimates (Barlow and Brunk 1972, JASA 67:140). Use
+    this for reports that name single buckets, for which the fit scatters as much as the estimates.
+    F is then moved into the intervals of the estimates: F(t) is at least every lower end up to t,
+    and at most every upper end from t on. If that is impossible for any t, F(t) is instead at least
+    the smallest lower end from t on, and at most the largest upper end up to t.
 
-    Squared error over that of the unbiased F, 32 buckets and four shapes of the truth: 0.14 at
-    epsilon 1, 0.25 at 2, 0.4 at 4 with two buckets a window, and 0.95 isotonic with one.
+    Squared error, divided by that of the unbiased estimates, for 32 buckets and four shapes of the
+    truth: 0.14 at epsilon 1, 0.25 at 2, 0.4 at 4 with windows of two buckets, and 0.95 with
+    ``isotonic`` and windows of one bucket.
     """
     if not at_most:
         return np.empty(0)
@@ -121,9 +126,10 @@ def quantiles_from(
     """Estimates the population's quantiles at ``shares`` strictly between 0 and 1, with intervals.
 
     ``fitted`` (shape (d,)) is a consistent distribution, ``at_most`` has the margins of F(0) ..
-    F(d - 2). Bucket t is the quantile if F(t-1) < share <= F(t). It is kept unless the upper margin
-    of F(t) is below the share or the lower margin of F(t-1) above it: two one-sided tests of
-    (1 - confidence) / 2 each, so the interval of all kept buckets covers as the margins do.
+    F(d - 2). Bucket t is the quantile if F(t-1) < share <= F(t). The interval leaves out bucket t
+    if the upper margin of F(t) is below the share, or the lower margin of F(t-1) above it. These
+    are two one-sided tests of (1 - confidence) / 2 each, so the interval covers as often as the
+    margins do.
     Raises ValueError where a share is not between 0 and 1.
     """
     low = np.array([0.0, *(at.population_margin.low for at in at_most)])
@@ -142,8 +148,10 @@ def quantiles_from(
 def placed(
     fitted: npt.ArrayLike, shares: Sequence[float], intervals: Sequence[tuple[int, int]]
 ) -> list[QuantileEstimate]:
-    """Returns the quantiles of a fitted distribution, shape (d,), each moved into its interval of
-    buckets."""
+    """Returns the quantiles of a fitted distribution, shape (d,), at the cumulative ``shares``.
+
+    Each quantile is moved into its interval, given as the first and the last bucket.
+    """
     reached = np.cumsum(np.asarray(fitted, dtype=np.float64))[:-1]
     return [
         QuantileEstimate(share, min(max(int((reached < share).sum()), first), last), first, last)

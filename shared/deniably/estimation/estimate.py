@@ -40,18 +40,19 @@ class Estimate:
     """De-biased shares of one question's choices; every array has shape (k,), shares are 0 to 1.
 
     ``raw`` is unbiased and may leave [0, 1]: use it for inference. ``consistent`` is the nearest
-    point of the simplex where a person has one answer. With several ticks it is clipped to [0, 1].
-    For pictures take ``question_shares.display_shares``, which are nearer to the truth.
+    point of the simplex where a person has one answer. Where several ticks are allowed, it is
+    ``raw`` clipped to [0, 1]. For pictures take ``question_shares.display_shares``, which are
+    nearer to the truth.
 
     Three intervals hold with ``confidence``. ``low .. high`` covers one share of the population.
     ``joint_low .. joint_high`` covers all of them at once. ``respondents_low ..
     respondents_high`` covers one share among these respondents alone.
 
     ``design_effect`` is the variance divided by that of asking n people directly. It is None where
-    all respondents seem to agree. ``effective_n`` is n divided by it. ``suspicious`` marks choices
-    whose interval missed [0, 1]: no shares explain the count. That is a sign of a bug or of
-    fake reports. ``interval_at`` makes the interval of each share of the population at any other
-    confidence.
+    all respondents seem to agree. ``effective_n`` is n divided by the design effect. ``suspicious``
+    marks choices with a count that no share within [0, 1] explains: a sign of a bug or of fake
+    reports. ``interval_at(confidence)`` returns the intervals of the population's shares at any
+    other confidence.
     """
 
     n: int
@@ -76,8 +77,9 @@ def estimate(
 ) -> Estimate:
     """Estimates the shares of one question's choices from its tally.
 
-    ``single`` says whether every person has exactly one choice; by default the law knows. The
-    denominator of an option is the number of people whose devices reported it.
+    ``single`` says whether every person has exactly one choice; by default this follows from the
+    mechanism. If each device reports only a sample of the options, the denominator of an option is
+    the number of people whose devices reported on it.
 
     >>> from deniably.estimation.tally import tally
     >>> from deniably.mechanisms import SubsetSelection
@@ -87,12 +89,12 @@ def estimate(
     (array([0.3, 0.7]), array([0.098, 0.098]))
 
     Source: Wang, Blocki, Li and Jha 2017 (USENIX Security, eqs. 4-7), with the exact binomial
-    variance; intervals as in ``intervals``. A joint interval is exact (Clopper and Pearson 1934) at
-    a k-th of the risk. By Bonferroni's inequality they cover all shares with at least
-    ``confidence``. Where shares sum to 1, that tightens them.
+    variance; intervals as in ``intervals``. Each joint interval is exact (Clopper and Pearson 1934)
+    at a k-th of the risk. By Bonferroni's inequality all of them together cover with at least
+    ``confidence``. Where shares sum to 1, this sum narrows the joint intervals.
 
-    Raises ValueError where there is no report, the tally is of another k or ``confidence`` is not
-    strictly between 0 and 1.
+    Raises ValueError where there is no report, the tally has another number of cells than the
+    mechanism, or ``confidence`` is not strictly between 0 and 1.
     """
     tally.enough_for("an estimate")
     law = mechanism.law
@@ -146,9 +148,9 @@ def estimate_through(tally: Tally, channel: npt.ArrayLike, confidence: float = 0
     """Estimates the shares of a single choice through any finite ``channel`` (k, outputs).
 
     ``raw`` comes from channel inversion, ``consistent`` from maximum likelihood on whole reports.
-    Joint intervals spend a k-th of the risk each. They are those of Clopper and Pearson for two
-    outputs, else ``scores_interval``. Raises ValueError as ``estimate`` does, and where the reports
-    do not tell the choices apart.
+    Joint intervals spend a k-th of the risk each. With two outputs they are Clopper and Pearson's,
+    otherwise those of ``scores_interval``. Raises ValueError as ``estimate`` does, and where the
+    reports do not tell the choices apart.
     """
     q = np.asarray(channel, dtype=np.float64)
     tally.enough_for("an estimate")
@@ -215,7 +217,7 @@ def of_means(
 
 
 def unbiased(tally: Tally, mechanism: Pure) -> Floats:
-    """Returns the ``raw`` shares of ``estimate`` alone, shape (k,), without computing errors.
+    """Returns the ``raw`` shares of ``estimate``, shape (k,), without computing its intervals.
 
     Raises ValueError where there is no report.
     """
@@ -232,9 +234,9 @@ def _unbiased(
 
 
 def supports(tally: Tally, mechanism: Pure) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Returns how many reports support each choice, and how many could have; both of shape (k,).
+    """Returns how many reports support each choice, and how many are about it; both of shape (k,).
 
-    The second number is below that of all reports where these are on a sample of the options.
+    All reports are about every choice, unless each device reports only a sample of the options.
     """
     law = mechanism.law
     if law.both:
@@ -249,7 +251,8 @@ def project(raw: npt.ArrayLike) -> Floats:
     """Returns the nearest point of the simplex {f >= 0, sum f = 1} in Euclidean distance.
 
     Source: Held, Wolfe and Crowder 1974; the sort-based form of Duchi et al. 2008 (ICML), fig. 1.
-    Shifting all and zeroing negatives by rounds ("Norm-Sub") agrees only where the sum is 1.
+    "Norm-Sub", which shifts all shares and sets negative ones to 0 in rounds, gives the same result
+    only where the ``raw`` shares sum to 1.
     """
     values = np.asarray(raw, dtype=np.float64)
     ordered = np.sort(values)[::-1]
@@ -277,12 +280,12 @@ def variance(mechanism: Pure, share: npt.ArrayLike, n: int = 1) -> Floats:
 def standard_error(count: npt.ArrayLike, n: npt.ArrayLike, p: float, q: float) -> Floats:
     """Returns the standard error to show for a share, where ``count`` of ``n`` reports support it.
 
-    The plain formula, from count / n, is too small where noise moves few reports. It is 0 where no
-    report supports a choice. So half a report is added to either side, and the chance of a support
-    is kept between q (nobody has the choice) and p (everybody has it). Enumerated for epsilon 1 to
-    8, k 2 to 20 and n 50 to 1000, its mean is then 1.0 to 2.2 times the true deviation at a share
-    of 0 or 1 (3.9 at epsilon 8, n = 100), and 1.0 to 1.12 from 2 % on. Where no report supports a
-    choice, read the interval instead.
+    The plain formula, from count / n, is too small where noise moves few reports, and 0 where no
+    report supports the choice. So half a report is added to either side, and the probability of a
+    support is kept between q (nobody has the choice) and p (everybody has it). The mean of the
+    result was enumerated for epsilon 1 to 8, k 2 to 20 and n 50 to 1000. It is 1.0 to 2.2 times the
+    true standard deviation at a share of 0 or 1 (3.9 at epsilon 8, n = 100), and 1.0 to 1.12 times
+    from a share of 2 % on. Where no report supports a choice, read the interval instead.
     """
     counts, reports = np.asarray(count, dtype=np.float64), np.asarray(n, dtype=np.float64)
     support = np.clip((counts + 0.5) / (reports + 1), q, p)
@@ -291,9 +294,10 @@ def standard_error(count: npt.ArrayLike, n: npt.ArrayLike, p: float, q: float) -
 
 
 def tightened(low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """Returns the smallest box around {low <= f <= high, sum f = 1}; (low, high) if it is empty.
+    """Returns the tightest bounds of shares f with low <= f <= high and sum f = 1, all of shape
+    (k,).
 
-    All have the shape (k,).
+    If there are no such shares, ``low`` and ``high`` are returned as they are.
     """
     if not low.sum() <= 1 <= high.sum():
         return low, high

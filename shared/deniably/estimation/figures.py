@@ -66,7 +66,8 @@ class FigureEstimate:
 class Known:
     """The true value of a figure, for people whose answers are known.
 
-    ``spread`` is the variance between people of the quantity that the figure is the mean of.
+    The figure is the mean of some quantity over people; ``spread`` is the variance of that quantity
+    between people.
     """
 
     value: float
@@ -80,8 +81,9 @@ class Known:
 class Share:
     """A figure: the share of people who give one of ``answers``, which are indices of answers.
 
-    ``key`` is its name for programs. ``name`` is that of the choice, where it is one; ``labels``
-    say what it is, one for each part of a combination.
+    ``key`` is the figure's name for programs, and ``labels`` is its name for people: several labels
+    for a combination of choices. ``name`` is the name of the choice, empty where the figure is not
+    about a single choice.
     """
 
     kind: Literal["share", "share at most", "joint share"]
@@ -96,8 +98,8 @@ class Share:
         return ", ".join(self.labels)
 
     def truth(self, shares: Floats) -> Known:
-        """Returns the true value of the figure where ``shares``, shape (k,), are those of all
-        answers."""
+        """Returns the true value of the figure, given the true shares of all answers, shape
+        (k,)."""
         share = float(sum(shares[list(self.answers)].tolist()))
         # The variance between people of a yes or no.
         return Known(share, share * (1 - share))
@@ -116,9 +118,10 @@ class Share:
         return of_target(law, target)
 
     def variance(self, mechanism: HasLaw[Law], share: float | None = None) -> float:
-        """Returns n times the variance of the estimate at a true ``share``, by default the worst.
+        """Returns n times the variance of the estimate at a true ``share``.
 
-        The result is inf where the reports do not determine the figure.
+        By default that is the share with the largest variance. The result is inf where the reports
+        do not determine the figure.
         """
         try:
             score = self.score(mechanism)
@@ -131,11 +134,11 @@ class Share:
 class Average:
     """A figure: the mean of the numbers that answers stand for, in ``unit``, within ``ends``.
 
-    ``key`` is its name for programs, ``label`` that for people. ``index`` is that of the number in
-    a question with several. ``values``, shape (k,), are what each answer stands for. They are None
-    where answers are positions on the question's grid, which may have a million. ``scored`` marks
-    the answers that have a score; None means all of them. The mean is among people who gave a
-    scored answer.
+    ``key`` is its name for programs, ``label`` that for people. In a question with several numbers,
+    ``index`` says which of them. ``values``, shape (k,), are the numbers that the k answers stand
+    for; None where answers are positions on the question's grid, of which there may be a million.
+    ``scored`` marks the answers that have a score; None means all of them. The mean is among people
+    who gave a scored answer.
     """
 
     key: str
@@ -151,7 +154,7 @@ class Average:
 
     @property
     def extent(self) -> Ends:
-        """The smallest and the largest number that an answer counts as."""
+        """The smallest and the largest number that an answer stands for."""
         if self.values is None:
             return self.ends
         some = self.values if self.scored is None else self.values[self.scored]
@@ -159,18 +162,19 @@ class Average:
 
     @property
     def width(self) -> float:
-        """The difference of the largest and the smallest number that an answer counts as."""
+        """The difference between the largest and the smallest number that an answer stands for."""
         low, high = self.extent
         return high - low
 
     @property
     def places(self) -> Floats:
-        """The numbers that answers stand for, as parts of the extent from 0 to 1; shape (k,)."""
+        """The numbers that answers stand for, shifted and scaled so that they run from 0 to 1;
+        shape (k,)."""
         assert self.values is not None
         return (self.values - self.extent[0]) / self.width
 
     def truth(self, shares: Floats) -> Known | None:
-        """Returns the true mean where ``shares``, shape (k,), are those of all answers.
+        """Returns the true mean, given the true shares of all answers, shape (k,).
 
         None if nobody has a score.
         """
@@ -185,10 +189,10 @@ class Average:
         return Known(mean, float(among @ (values - mean) ** 2) / having)
 
     def score(self, mechanism: HasLaw[Law]) -> Score:
-        """Returns what one report adds to the estimate of the mean, as a part of the extent.
+        """Returns the score of the mean, with the mean scaled so that ``extent`` is 0 to 1.
 
-        Raises ValueError where the reports do not determine the mean, and for a mean among some
-        people, which is a ratio.
+        The score is what one report adds to the estimate. Raises ValueError where the reports do
+        not determine the mean, and for a mean among only some people, which is a ratio.
         """
         if self.scored is not None:
             raise ValueError("a mean among some is a ratio, and no mean of scores")
@@ -197,10 +201,11 @@ class Average:
         return of_target(mechanism, self.places)
 
     def variance(self, mechanism: HasLaw[Law]) -> float:
-        """Returns n times the variance of the estimate for the worst spread of answers.
+        """Returns n times the variance of the estimate for the worst distribution of answers.
 
-        The mean counts as a part of the extent, from 0 to 1. For a mean among some people, n counts
-        those alone. The result is inf where the reports do not determine the mean.
+        The mean is scaled so that ``extent`` is 0 to 1. For a mean among the people with a score, n
+        is the number of these people. The result is inf where the reports do not determine the
+        mean.
         """
         try:
             if self.scored is None:
@@ -236,8 +241,10 @@ def _squared_error(
 
 @dataclass(frozen=True)
 class Quantile:
-    """A figure: the bucket in which a share ``level`` of the numbers is first reached, as its
-    middle."""
+    """A figure: the number up to which a share ``level`` of all numbers lies.
+
+    It is estimated as the middle of a bucket, the first up to whose end such a share lies.
+    """
 
     key: str
     level: float
@@ -254,7 +261,8 @@ Figure = Share | Average | Quantile
 class Shares:
     """A group of shares that are estimated together: of all choices, all combinations or all areas.
 
-    ``part`` is the part of a product whose choices they are, None for those of the whole question.
+    A product question asks several small questions, its parts, in one joint report. ``part`` is the
+    part whose choices these are; None for shares of the whole question.
     """
 
     name: str
@@ -285,21 +293,27 @@ class Shares:
         ]
 
     def variance(self, mechanism: HasLaw[Law], share: float | None = None) -> float:
-        """Returns n times the variance of the share that varies most, at a true ``share``.
+        """Returns n times the largest variance of the group's estimated shares, at a true
+        ``share``.
 
-        If that is None, at the worst share of each.
+        If that is None, each share counts with the true share at which its variance is largest.
         """
         return max(figure.variance(mechanism, share) for figure in self.figures)
 
     def spread(self, share: float | None = None) -> float:
-        """Returns n times the variance if people were asked directly: f (1 - f) at ``share``, or
-        1/4."""
+        """Returns n times the variance of a share if n people were asked directly.
+
+        This is f (1 - f) at the true ``share`` f, and 1/4, the largest such value, without one.
+        """
         return 0.25 if share is None else share * (1 - share)
 
 
 @dataclass(frozen=True, eq=False)
 class SingleMean:
-    """A group of one figure, a mean; in a question with several numbers, that of one ``part``."""
+    """A group of one figure, a mean.
+
+    In a question with several numbers, ``part`` is the number whose mean this is; otherwise None.
+    """
 
     name: str
     figure: Average
@@ -333,8 +347,10 @@ class SingleMean:
         return self.figure.variance(mechanism)
 
     def spread(self, share: float | None = None) -> float:
-        """Returns n times the variance if people were asked directly, half of them at either end:
-        1/4."""
+        """Returns n times the variance of a mean from 0 to 1 if n people were asked directly: 1/4.
+
+        This is the worst case, with half of the people at either end.
+        """
         return 0.25
 
 
@@ -385,13 +401,18 @@ class Buckets:
         return [*(at_most or missing[: len(self.shares)]), *quantiles, *missing][: len(missing)]
 
     def variance(self, mechanism: HasLaw[Law], share: float | None = None) -> float:
-        """Returns n times the largest variance of one of the shares; inf where reports hide the
-        shape."""
+        """Returns n times the largest variance of the group's estimated shares, at a true
+        ``share``.
+
+        The result is inf where the reports do not determine the distribution.
+        """
         return max(share_figure.variance(mechanism, share) for share_figure in self.shares)
 
     def spread(self, share: float | None = None) -> float:
-        """Returns n times the variance if people were asked directly: f (1 - f) at ``share``, or
-        1/4."""
+        """Returns n times the variance of a share if n people were asked directly.
+
+        This is f (1 - f) at the true ``share`` f, and 1/4, the largest such value, without one.
+        """
         return 0.25 if share is None else share * (1 - share)
 
 

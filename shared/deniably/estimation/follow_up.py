@@ -57,20 +57,21 @@ class FollowUp:
 
     @property
     def choices_that_lead(self) -> Sequence[Choice]:
-        """All choices of the earlier question, those that do not lead here, too."""
+        """All choices of the earlier question, including those after which this question is not
+        asked."""
         assert isinstance(self.decides, OfChoices)
         return self.decides.choices
 
     @property
     def hidden(self) -> int:
-        """The index of the choice "not applicable"."""
+        """The index of the choice "not applicable", which stands for people who are not asked."""
         return self.question.names.index(NOT_APPLICABLE)
 
     @property
     def tells_who_is_asked(self) -> bool:
         """Whether reports to the earlier question can be paired with those to this one.
 
-        They cannot where devices draw the options that they report.
+        They cannot where each device reports only a sample of the earlier question's options.
         """
         return _decides(_law(self.decides))
 
@@ -82,8 +83,10 @@ class FollowUp:
 
 
 def follow_ups(survey: Survey) -> dict[str, FollowUp]:
-    """Returns {name: follow-up} of the questions with ``show_if`` whose shares among the asked are
-    estimated."""
+    """Returns {name: follow-up} of the questions with ``show_if``.
+
+    Questions for which the shares among those asked cannot be estimated are left out.
+    """
     earlier = {question.name: question for question in survey.questions}
     by_name: dict[str, FollowUp] = {}
     for question in survey.questions:
@@ -106,14 +109,14 @@ def follow_ups(survey: Survey) -> dict[str, FollowUp]:
 class FollowUpCounts:
     """The counts of pairs of reports of the same people: to the earlier question and to this one.
 
-    ``counts`` has the shape (outputs of the former, tables, outputs of the latter). Where reports
-    to this question name choices, there is a table for each answer, and an output says whether "not
-    applicable" and the answer are named. Other reports are outputs by themselves, in one table for
-    all answers. Where only this question's reports are known, ``alone`` is true and the former has
-    one output.
+    ``counts`` has the shape (outputs of the earlier question, tables, outputs of this one). Where
+    reports to this question name choices, there is a table for each answer. Its outputs say whether
+    "not applicable" is named and whether the answer is. Other mechanisms have a single table with
+    their own outputs. Where only this question's reports are known, ``alone`` is true and the
+    earlier question has a single output.
 
-    With weights, ``counts`` are those of the effective people, and ``weighted`` has the weighted
-    tally of each table, as every share has an effective sample size of its own.
+    With weights, the counts of each table add up to its effective sample size, and ``weighted`` has
+    the weighted tally of each table.
     """
 
     counts: Floats
@@ -127,18 +130,19 @@ class FollowUpCounts:
 
     @property
     def n(self) -> int:
-        """The number of reports; with weights, the number of effective people."""
+        """The number of reports; with weights, the effective sample size."""
         return round(float(self.counts[:, 0].sum()))
 
 
 def joint_counts(
     survey: Survey, reports_to: Callable[[int, int], Pairs | None], only: str | None = None
 ) -> dict[str, FollowUpCounts]:
-    """Returns {name: counts} of all questions with ``show_if``, or of ``only`` that one.
+    """Returns {name: counts of pairs of reports} of the questions with ``show_if``.
 
-    ``reports_to`` gives the reports to two questions, by their indices in the survey: the earlier
-    one, and the one that it decides about; or None where only their tallies are known. Questions
-    whose reports cannot be paired are left out.
+    With ``only``, the question of this name alone is counted. ``reports_to(i, j)`` returns the
+    pairs of reports to the earlier question and to the question that depends on it, by their
+    indices in the survey; None where only tallies are known. Questions whose reports cannot be
+    paired are left out.
     """
     names = [question.name for question in survey.questions]
     counts: dict[str, FollowUpCounts] = {}
@@ -154,8 +158,8 @@ def joint_counts(
 def counts_of_pairs(follow_up: FollowUp, blocks: Pairs) -> FollowUpCounts:
     """Returns the counts of pairs of reports of the same people.
 
-    A report to the earlier question counts by how many of the choices that lead to this one it
-    supports.
+    Where a report to the earlier question names choices, its output is how many of them lead to
+    this question.
     """
     outputs = _decision_outputs(follow_up)
     tables, size = _table_shape(follow_up)
@@ -170,9 +174,9 @@ def weighted_counts(
 ) -> FollowUpCounts:
     """Returns the counts of pairs of reports with weights.
 
-    ``weighing`` has the weights of those people who have both reports, in their order. With
-    ``alone`` the first report of a pair is not read. Raises BadModel where the weights give no
-    error: all are 0, a stratum has one report, or there are fewer than two.
+    ``weighing`` has the weights of the people who have both reports, in the order of ``blocks``.
+    With ``alone``, the first report of each pair is ignored. Raises BadModel where the weights give
+    no standard error: all are 0, a stratum has one report, or there are fewer than two.
     """
     outputs = 1 if alone else _decision_outputs(follow_up)
     tables, size = _table_shape(follow_up)
@@ -208,8 +212,8 @@ def _decision_outputs(follow_up: FollowUp) -> int:
 def counts_alone(follow_up: FollowUp, tally: Tally) -> FollowUpCounts:
     """Returns the counts of this question's reports alone, from its tally.
 
-    A tally does not say how often two choices were named together. It is taken as the law has it
-    for the shares that the tally gives, which decides over the variance alone.
+    A tally does not say how often two choices are named together. That is taken from the
+    mechanism's probabilities at the estimated shares, and matters only for the variance.
     """
     law = follow_up.question.report_mechanism.law
     if isinstance(law, Finite):
@@ -391,8 +395,8 @@ def _gather(follow_up: FollowUp, reports: Sequence[list[int]]) -> npt.NDArray[np
 class ShareAmong:
     """The share of an answer among those who were asked, with its interval and its test.
 
-    ``estimate`` and ``standard_error`` are None where the interval is wider than 0.8: too few seem
-    to have been asked to say anything.
+    ``estimate`` and ``standard_error`` are None where the interval is wider than 0.8: too few
+    people seem to have been asked.
     """
 
     estimate: float | None
@@ -419,8 +423,9 @@ class ShareAmong:
 class AmongAsked:
     """The estimates of one question with ``show_if``, about those who were asked it.
 
-    ``asked`` is their share of all people. ``shares`` are those of ``FollowUp.answers`` among them.
-    ``alone`` says that only this question's reports were used.
+    ``asked`` is the share of all people who were asked. ``shares`` has for each of
+    ``FollowUp.answers`` its share among the people who were asked. ``alone`` is true where only
+    this question's reports were used.
     """
 
     asked: Mean
@@ -430,14 +435,17 @@ class AmongAsked:
 
 @dataclass(frozen=True, eq=False)
 class RatioTest:
-    """The test of each share R of an answer: whether the mean of (gave it) - R (was asked) is 0.
+    """Tests any hypothetical share R of an answer among those who were asked.
 
-    Source: Fieller 1954 (J. R. Stat. Soc. B 16:175). ``counts`` (outputs,) came through the
-    ``channel`` (rows, outputs); ``gave`` and ``asked`` say of which rows these hold. The scores
-    have the least variance for the estimated shares of the rows, each at least 0.02.
+    The test is whether the mean of (gave the answer) - R (was asked) is 0. Source: Fieller 1954 (J.
+    R. Stat. Soc. B 16:175). A row stands for a combination of true answers to the two questions.
+    ``counts`` (outputs,) are the counts of reports, and ``channel`` (rows, outputs) has the
+    probability of each output given a row. ``gave`` and ``asked`` (rows,) are 1 in the rows of
+    people who gave the answer, or who were asked, and 0 in the others. The scores have the least
+    variance at the estimated shares of the rows, each taken as at least 0.02.
 
-    With weights, every R is tested as if as many people had reported as would know the mean of its
-    score without them (Korn and Graubard 1998).
+    With weights, every R is tested with the effective sample size for the mean of its score (Korn
+    and Graubard 1998).
     """
 
     counts: Floats
@@ -456,7 +464,8 @@ class RatioTest:
 
     @cached_property
     def means(self) -> tuple[float, float]:
-        """The unbiased shares of everybody: who gave the answer, and who was asked."""
+        """The unbiased estimates of two shares of all people: who gave the answer, and who was
+        asked."""
         gave, was_asked = (self._scores @ self.counts / self.counts.sum()).tolist()
         return gave, was_asked
 
@@ -486,10 +495,11 @@ class RatioTest:
         return low, high
 
     def deviate(self, share: float) -> float:
-        """Returns how many standard deviations the reports lie above a share, less a half step.
+        """Returns how many standard deviations the estimate lies above ``share``, less half a step.
 
-        It is no more than chance alone would explain of the reports that speak for the answer, or
-        for others.
+        The result is limited by an exact test: how surprising it would be if the reports that
+        favour the answer (or, for a negative result, the other answers) had all come about by
+        chance.
         """
         low, high = self._furthest
         deviate = self._deviates(share)
@@ -580,9 +590,11 @@ def among_asked(
 def share_among_asked(
     follow_up: FollowUp, counts: FollowUpCounts, place: int, confidence: float = 0.95
 ) -> ShareAmong:
-    """Estimates one share among those who were asked, at ``place`` in ``FollowUp.answers``.
+    """Estimates one answer's share among those who were asked.
 
-    Raises ValueError without a report, and where reports do not determine it.
+    ``place`` is the index of the answer in ``FollowUp.answers``.
+
+    Raises ValueError without a report, and where reports do not determine the share.
     """
     if counts.n < 1:
         raise ValueError("an estimate needs at least one report")
@@ -645,11 +657,11 @@ def _of_decisions(follow_up: FollowUp, counts: FollowUpCounts) -> tuple[Floats, 
 def expected_margin(
     follow_up: FollowUp, n: int, asked: float, share: float, confidence: float = 0.95
 ) -> float:
-    """Returns half the width of the interval of a ``share`` among those asked, for n people.
+    """Returns half the width of the interval to expect for a ``share`` among those asked.
 
-    It is computed from the expected reports. ``asked`` is the part of everybody who is asked. The
-    result is 0.5, the interval of all shares, where too few are. Raises ValueError where reports do
-    not determine shares.
+    It is computed from the expected reports of n people, a fraction ``asked`` of whom is asked. The
+    result is 0.5, half of the whole range, where too few are asked. Raises ValueError where reports
+    do not determine shares.
     """
     alone = not follow_up.tells_who_is_asked
     test = _test(follow_up, FollowUpCounts(np.zeros((1, 1, 1)), alone), 0)

@@ -33,11 +33,11 @@ def against_share(among: ShareAmong, share: float) -> Difference:
 def between_asked(first: ShareAmong, second: ShareAmong) -> Difference:
     """Tests whether a share among those who were asked is the same in two groups of people.
 
-    A difference d is kept where some R and R + d are: the least sum of the squares of the two
-    deviates, above that of any two shares, is at most a chi-squared quantile with one degree of
-    freedom. That keeps its level however few were asked (Guggenberger, Kleibergen, Mavroeidis and
-    Chen 2012, Econometrica 80:2649). Coverage at a nominal 0.95: see
-    ``tests/estimation/test_follow_up_difference.py``.
+    The interval contains a difference d if some pair of shares R + d and R fits the reports: the
+    sum of the squares of the two deviates is above its smallest value over all pairs by at most a
+    chi-squared quantile with one degree of freedom. The test keeps its level however few people
+    were asked (Guggenberger, Kleibergen, Mavroeidis and Chen 2012, Econometrica 80:2649). Coverage
+    at a nominal 0.95: see ``tests/estimation/test_follow_up_difference.py``.
     """
     deviates, other = _deviates(first), _deviates(second)
     anywhere = _nearest(deviates) ** 2 + _nearest(other) ** 2

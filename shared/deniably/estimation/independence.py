@@ -46,21 +46,22 @@ def independence(first: npt.ArrayLike, second: npt.ArrayLike) -> Independence:
     """Tests whether two answers of the same people are independent.
 
     ``first`` (n, k1) and ``second`` (n, k2) are the 0/1 supports, a row a respondent. The statistic
-    is n tr(S1^+ C S2^+ C'), with S the covariances within a question and C those between; for one
-    choice a report it is Pearson's. If the answers are independent, every pairing of the two lists
-    of reports is equally likely, so p = (1 + #{T* >= T}) / (shuffles + 1) never exceeds its level
-    (Fisher 1935; Phipson and Smyth 2010, Stat. Appl. Genet. Mol. Biol. 9:39). Chi-squared does not
-    hold where most reports agree: level .05 was .17 for 5 choices, epsilon 4, n = 100 and 98 % of
-    answers alike.
+    is n tr(S1^+ C S2^+ C'), where S1 and S2 are the covariance matrices of the supports of each
+    question, C is the covariance matrix between the two, and ^+ is the pseudo-inverse. If a report
+    names one choice, this is Pearson's statistic. If the answers are independent, every pairing of
+    the two lists of reports is equally likely, so p = (1 + #{T* >= T}) / (shuffles + 1) never
+    exceeds its level (Fisher 1935; Phipson and Smyth 2010, Stat. Appl. Genet. Mol. Biol. 9:39). The
+    chi-squared distribution does not fit where most reports agree: a test at level .05 rejected
+    with probability .17 for 5 choices, epsilon 4, n = 100 and 98 % of answers alike.
 
-    Equal reports are of one kind, and shuffling takes only the number of each pair of kinds: 10 ms
-    for a million reports and 5 choices each. Where 99 shuffles would take more than about a second
-    (thousands of respondents, and hundreds of kinds of reports to both questions), p is that of
-    chi-squared.
+    A shuffle takes only the counts of distinct reports: 10 ms for a million reports to two
+    questions with 5 choices each. Where 99 shuffles would take more than about a second (thousands
+    of respondents, and hundreds of distinct reports to both questions), p comes from the
+    chi-squared distribution.
 
-    The shuffles are seeded from these numbers, so the same reports always have the same p-value.
-    That is as good as a fresh seed: the seed is a hash of the table, and so has nothing to do with
-    how large its statistic is.
+    The seed of the shuffles is a hash of the table, so the same reports always have the same
+    p-value. That is as good as a fresh seed, because the hash has nothing to do with the size of
+    the statistic.
 
     Raises ValueError unless both have one row for each respondent.
     """
@@ -90,17 +91,18 @@ def weighted_independence(
 ) -> Independence:
     """Tests whether two answers are independent in the population that ``weights`` (n,) stand for.
 
-    Supports are as in ``independence``, and so is the statistic, from weighted covariances. It is a
-    weighted sum of squares, and referred to F as by Rao and Scott (1984, Ann. Stat. 12:46) and
-    Thomas and Rao (1987, JASA 82:630), with two changes that keep the level: the variances are
-    those of independent answers, and the degrees of freedom of the denominator are Kish's effective
-    sample size, less one. Where a pair of choices is expected in fewer than five of these people, p
-    is at least that of shuffling the second reports over people with their weights.
+    ``first`` and ``second`` are as in ``independence``; the statistic is the same with weighted
+    covariances. Its p-value comes from the F distribution as by Rao and Scott (1984, Ann. Stat.
+    12:46) and Thomas and Rao (1987, JASA 82:630), with two changes that keep the level. The
+    variances are those of independent answers. The degrees of freedom of the denominator are those
+    of the numerator times one less than Kish's effective sample size. Where fewer than five
+    effective people are expected for some pair of choices, p is at least that of a permutation
+    test, which shuffles the second reports over people with their weights.
 
-    Level .05 was at most .055 in 1,000 simulated surveys each: n 50 to 1,000, 2 and 3 choices,
-    epsilon 1 to 4, and weights that cost up to five times the people. Where shuffles were needed (5
-    choices, epsilon 4, 90 and 98 % of answers alike) it was at most .02. With weights that are
-    alike this is ``independence`` itself.
+    A test at level .05 rejected with probability at most .055 in 1,000 simulated surveys each: n 50
+    to 1,000, 2 and 3 choices, epsilon 1 to 4, and weights that reduce the effective sample size to
+    as little as a fifth. Where shuffles were needed (5 choices, epsilon 4, 90 and 98 % of answers
+    alike) it was at most .02. If all weights are equal, the result is that of ``independence``.
     """
     if (weights == weights[:1]).all():
         return independence(first, second)

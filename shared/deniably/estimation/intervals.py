@@ -22,12 +22,13 @@ from deniably.core.binomial import Floats, clopper_pearson, sum_at_most, sum_law
 
 @dataclass(frozen=True, eq=False)
 class Interval:
-    """Confidence intervals for shares: arrays with ``low <= high`` within [0, 1], a pair a count.
+    """Confidence intervals for shares, one for each count: arrays with ``low <= high`` within [0,
+    1].
 
-    ``missed`` marks counts that no share in [0, 1] is compatible with. By chance that happens about
-    alpha / 2 of the time if the share is 0 or 1, else less. Among many choices it is a sign of a
-    bug or of fake reports. The interval is then that of the nearest count that a share of 0 or 1
-    leads to expect, so that an odd count does not look like certainty.
+    ``missed`` marks counts that no share in [0, 1] is compatible with. By chance this has a
+    probability of about alpha / 2 if the share is 0 or 1, else less. If it happens to many choices,
+    that is a sign of a bug or of fake reports. The interval of such a count is that of the nearest
+    count that is expected at a share of 0 or 1, so that an odd count does not look like certainty.
     """
 
     low: Floats
@@ -45,11 +46,12 @@ IntervalEnds = tuple[Floats, Floats]
 
 
 def within_each_other(intervals: Iterable[IntervalEnds]) -> list[IntervalEnds]:
-    """Returns intervals of falling confidence, each clipped to the one before it.
+    """Returns the intervals, given in falling order of confidence, each clipped to the one before
+    it.
 
-    Intervals of one method lie within each other already, but for reports that no share explains
-    at the lower confidence (see ``Interval.missed``). Cutting loses no coverage there: a value
-    beyond the wider interval is not compatible with the reports.
+    Intervals of one method are nested anyway, except for reports that no share explains at the
+    lower confidence (see ``Interval.missed``). Clipping loses no coverage there: a value outside
+    the wider interval is not compatible with the reports.
     """
     nested: list[IntervalEnds] = []
     for low, high in intervals:
@@ -64,11 +66,13 @@ def population_interval(
 ) -> Interval:
     """Returns intervals for shares of the population, if ``count`` of n reports support a choice.
 
-    The count is exactly Binomial(n, q + (p - q) f), so any binomial interval maps to f. Wilson's,
-    widened by ``_half_step``, covers at least 0.927 at a nominal 0.95 for n >= 50 (enumerated for
-    epsilon 0.5 to 8, k 2 to 20; without it 0.84, where a choice is rare and epsilon 6 or more). At
-    a nominal 0.80 it covers at least 0.75, at 0.50 at least 0.40: a count moves by whole reports.
-    ``exact=True`` takes Clopper and Pearson's, never below 1 - alpha.
+    A report supports the true choice with probability p, another with q. So the count is exactly
+    Binomial(n, q + (p - q) f) for the share f, and any binomial interval maps to f. The interval is
+    Wilson's, widened by ``_half_step``. At a nominal 0.95 it covers at least 0.927 for n >= 50,
+    enumerated for epsilon 0.5 to 8 and k 2 to 20; without the half step 0.84, where a choice is
+    rare and epsilon 6 or more. At a nominal 0.80 it covers at least 0.75, at 0.50 at least 0.40,
+    because a count moves by whole reports. ``exact=True`` takes Clopper and Pearson's interval,
+    whose coverage is never below 1 - alpha.
     Raises ValueError unless q < p, n >= 1 and 0 < alpha < 1.
     """
     _check(n, p, q, alpha)
@@ -91,12 +95,13 @@ def respondents_interval(
 ) -> Interval:
     """Returns intervals for shares of these n respondents, if ``count`` reports support a choice.
 
-    The score interval: all f with (|count/n - q - (p-q) f| - h/n)^2 <= z^2 (f p(1-p) +
-    (1-f) q(1-q)) / n, two quadratics in f, with h from ``_half_step``. It covers at least 0.928 at
-    a nominal 0.95 for n >= 50 (enumerated as for ``population_interval``, which is up to 3.8 times
-    as wide at epsilon 4); without h 0.79, where the noise moves a count by less than one.
-    ``exact=True`` inverts both tails of the sum of two binomials instead, never below 1 - alpha; it
-    takes O(n log^2 n) a choice.
+    p and q are as in ``population_interval``. The score interval contains all f with (|count/n - q
+    - (p-q) f| - h/n)^2 <= z^2 (f p(1-p) + (1-f) q(1-q)) / n, two quadratics in f, where z is the
+    normal quantile and h comes from ``_half_step``. At a nominal 0.95 it covers at least 0.928 for
+    n >= 50, enumerated as for ``population_interval``; without h 0.79, where the noise moves a
+    count by less than one. ``population_interval`` is up to 3.8 times as wide at epsilon 4.
+    ``exact=True`` inverts both tails of the sum of two binomials instead; its coverage is never
+    below 1 - alpha, and it takes O(n log^2 n) for each choice.
     Raises ValueError as ``population_interval`` does.
     """
     _check(n, p, q, alpha)
@@ -127,11 +132,11 @@ def respondents_interval(
 def group_interval(total: int, n: int, own: Floats, other: Floats, alpha: float) -> Interval:
     """Returns the exact interval for the population's share of answers in a group of choices.
 
-    ``total`` sums how many of the group's choices each of ``n`` reports has. ``own[j]`` is the
-    probability that a report has j of them if the answer is in the group, ``other[j]`` if not; own
-    has the larger mean. Both tails of the exact law of the sum are inverted, as Clopper and Pearson
-    do for a single choice, so coverage is never below 1 - alpha. Raises ValueError as
-    ``population_interval`` does.
+    ``total`` is the number of the group's choices that a report names, summed over ``n`` reports.
+    ``own[j]`` is the probability that a report names j of them if the answer is in the group,
+    ``other[j]`` if it is not; the mean of ``own`` must be the larger. Both tails of the exact
+    distribution of the sum are inverted, as Clopper and Pearson do for a single choice, so coverage
+    is never below 1 - alpha. Raises ValueError as ``population_interval`` does.
     """
     from scipy import optimize
 
@@ -172,14 +177,15 @@ _NORMAL = NormalDist()
 def scores_interval(
     mean: float, n: int, score: Floats, own: Floats, others: Floats, alpha: float
 ) -> Interval:
-    """Returns a guaranteed interval for a share of the population, from scores of any values.
+    """Returns an interval for a share of the population, with guaranteed coverage, from any scores.
 
-    ``mean`` is that of the ``score`` (outputs,) of n reports. ``own`` (outputs,) is the law of a
-    report from the answer, ``others`` (k - 1, outputs) the laws from all other answers, in an
-    unknown mixture. The interval has the shares at which Chernoff's bound (1952, Ann. Math. Stat.
-    23:493) leaves each tail alpha / 2, at the mixture that makes it largest. Coverage is never
-    below 1 - alpha; it is about a quarter wider than a normal interval. Raises ValueError as
-    ``population_interval`` does.
+    ``mean`` is the mean ``score`` (outputs,) of n reports. ``own`` (outputs,) has the probabilities
+    of the outputs given the answer, ``others`` (k - 1, outputs) those given each other answer; the
+    proportions of the other answers are unknown. The interval contains the shares for which
+    Chernoff's bound (1952, Ann. Math. Stat. 23:493) on each tail is above alpha / 2, with the
+    proportions that make the bound largest. Coverage is never below 1 - alpha; the interval is
+    about a quarter wider than a normal one. If no share is compatible with the reports, it is 0 to
+    1 and ``missed``. Raises ValueError as ``population_interval`` does.
     """
     if n < 1 or not 0 < alpha < 1:
         raise ValueError(

@@ -21,11 +21,11 @@ from deniably.core.binomial import Floats
 
 @dataclass(frozen=True)
 class Margin:
-    """The confidence interval ``low .. high`` of one mean, within the range of the target.
+    """The confidence interval ``low .. high`` of one mean, within the range of possible means.
 
-    ``missed`` says that no mean in that range is compatible with the reports: a sign of a bug or of
-    fake reports. The interval is then that of an estimate at the nearer end, because odd reports
-    make no mean certain.
+    ``missed`` says that no possible mean is compatible with the reports: a sign of a bug or of fake
+    reports. The interval is then that of an estimate at the nearer end of the range, so that odd
+    reports do not look like certainty.
     """
 
     standard_error: float
@@ -41,11 +41,12 @@ class Margin:
 
 @dataclass(frozen=True)
 class Mean:
-    """An unbiased estimate of a mean, in the unit of the target; it may leave the range of that.
+    """An unbiased estimate of a mean, which may lie outside the range of possible means.
 
     ``population_margin`` is its interval if the ``n`` respondents are a random sample of a
     population, ``sample_margin`` its interval for these respondents alone. Both hold with
-    ``confidence``. ``margin_at`` and ``sample_margin_at`` make them at any confidence.
+    ``confidence``. ``margin_at(confidence)`` and ``sample_margin_at(confidence)`` return them at
+    any other confidence.
     """
 
     n: int
@@ -92,9 +93,11 @@ class Uncertain:
         return replace(interval, standard_error=self.error)
 
     def deviate(self, value: float) -> float:
-        """Returns how many standard deviations the estimate exceeds ``value``, less the half step.
+        """Returns how many standard deviations the estimate lies above ``value``, less the half
+        step.
 
-        The margin holds a value where that is at most the normal quantile.
+        ``margin`` contains the values for which the result is, in size, at most the normal
+        quantile.
         """
         apart = self.estimate - value
         beyond = max(abs(apart) - half_step(self.step, self.variance), 0.0)
@@ -107,9 +110,12 @@ class Uncertain:
 def scores(channel: npt.ArrayLike, target: npt.ArrayLike, reference: npt.ArrayLike = 1) -> Floats:
     """Returns the scores v, shape (outputs,), with channel @ v = target and the smallest variance.
 
-    The variance is that for answers in proportion to ``reference``, shape (inputs,) and positive,
-    by default uniform: v = D^-1 Q' (Q D^-1 Q')^-1 t, where D holds the probabilities of the outputs
-    (Gauss-Markov; Aitken 1935). Several targets (t, inputs) have scores (t, outputs).
+    The mean score of reports then estimates the mean of ``target`` (inputs,) over the answers
+    without bias. The variance is that for answers in proportion to ``reference`` (inputs,), which
+    is positive and by default uniform. With Q = ``channel`` (inputs, outputs), t = ``target`` and
+    the diagonal matrix D of the probabilities of the outputs, v = D^-1 Q' (Q D^-1 Q')^-1 t
+    (Gauss-Markov; Aitken 1935). For m targets, shape (m, inputs), the scores have the shape (m,
+    outputs).
 
     >>> scores([[0.75, 0.25], [0.25, 0.75]], [1, 0]).round(3)  # the share of the first answer
     array([ 1.5, -0.5])
@@ -127,18 +133,19 @@ def linear(
 ) -> Mean:
     """Estimates the mean of channel @ v over the answers, from the counts of each output.
 
-    ``counts`` and ``v`` have shape (outputs,). Standard errors are over n, not n - 1, and at least
-    what the channel allows at the nearest possible mean. For a share, half a report is added to
-    either side, as in ``estimate.standard_error``. For the sample, the variance among answers is
-    taken off. It is estimated through the same channel; if the channel hides it, nothing is taken
-    off. The intervals are score intervals (``margin``). The variance at mean mu is that of the
-    likeliest law of reports with this mean (``tilted``), clipped to what the channel allows there.
-    They move and stretch with the scale. For two answers they are those of ``intervals``.
+    ``counts`` and ``v`` have shape (outputs,), ``channel`` (inputs, outputs). Standard errors
+    divide by n, not n - 1, and are at least what the channel allows at the nearest possible mean.
+    For a share, half a report is added to either side, as in ``estimate.standard_error``.
+    ``sample_margin`` leaves out the variance among answers, which is estimated through the same
+    channel; if the channel hides it, nothing is subtracted. The intervals are score intervals
+    (``margin``). The variance at mean mu is that of the likeliest distribution of reports with this
+    mean (``tilted``), clipped to what the channel allows there. If the scale is moved or stretched,
+    the intervals are moved and stretched with it. For two answers they are those of ``intervals``.
 
     Coverage at a nominal 0.95, simulated for k-ary response, windows and square waves, epsilon 0.5
     to 8, n 30 to 1000, flat, humped and one-sided answers: at least 0.92. Where all or nearly all
-    have the same answer and epsilon is 8, the one report in n that is moved far decides: 0.91 for
-    k-ary response (n = 200), 0.88 for windows and 0.85 for square waves (n = 50).
+    have the same answer and epsilon is 8, coverage depends on the one report in n that noise moves
+    far: 0.91 for k-ary response (n = 200), 0.88 for windows and 0.85 for square waves (n = 50).
     Raises ValueError where there is no report, shapes differ or confidence is not in (0, 1).
     """
     return linear_each(counts, np.asarray(v, dtype=np.float64)[None], channel, confidence)[0]
@@ -147,9 +154,10 @@ def linear(
 def linear_each(
     counts: npt.ArrayLike, v: npt.ArrayLike, channel: npt.ArrayLike, confidence: float = 0.95
 ) -> list[Mean]:
-    """Estimates the means of several scores ``v`` (t, outputs) of the same reports by ``linear``.
+    """Estimates the means of several scores ``v`` (t, outputs) of the same reports, as ``linear``
+    does.
 
-    It takes one product of matrices for all of them, and raises ValueError as ``linear`` does.
+    One matrix product serves all of them. Raises ValueError as ``linear`` does.
     """
     if not 0 < confidence < 1:
         raise ValueError(f"confidence is {confidence:g}; use one between 0 and 1, such as 0.95")
@@ -165,8 +173,10 @@ _Pair = tuple["Uncertain", "Uncertain"]
 
 
 def as_mean(n: int, pair: tuple[Uncertain, Uncertain], confidence: float) -> Mean:
-    """Returns the ``Mean`` of n reports from its uncertain means for the population and for the
-    sample."""
+    """Returns the ``Mean`` of n reports with margins at ``confidence``.
+
+    ``pair`` is the uncertain mean for the population, and that for these respondents alone.
+    """
     return _as_mean(n, pair[0].estimate, lambda: pair, confidence)
 
 
@@ -184,10 +194,11 @@ def _as_mean(n: int, estimate: float, pair: Callable[[], _Pair], confidence: flo
 def uncertain(
     counts: npt.ArrayLike, v: npt.ArrayLike, channel: npt.ArrayLike
 ) -> tuple[Uncertain, Uncertain]:
-    """Returns the uncertain means of population and sample that ``linear`` makes margins from.
+    """Returns the uncertain means for the population and for these respondents alone.
 
-    ``counts`` and ``v`` have shape (m,), and ``channel`` (k, m). Raises ValueError where they do
-    not, or where there is no report.
+    ``linear`` makes its margins from them. ``counts`` and ``v`` have shape (m,) for m outputs, and
+    ``channel`` (k, m) for k answers. Raises ValueError for other shapes, or where there is no
+    report.
     """
     return _uncertain(_scored(counts, np.asarray(v, dtype=np.float64)[None], channel), 0)
 
@@ -288,10 +299,10 @@ def margin(
 ) -> Margin:
     """Returns the score interval around a ``mean`` that one report moves by at least ``step``.
 
-    It holds all mu in ``ends`` with |mean - mu| <= h + z sqrt(variance_at(mu)). If the standard
-    deviation is below a step, h is half a step (Yates 1934); beyond that it falls with the
-    variance. It matters where one report more or less decides, and hardly widens any other
-    interval.
+    It contains all mu in ``ends`` with |mean - mu| <= h + z sqrt(variance_at(mu)), where z is the
+    normal quantile. h is half a step (Yates 1934) if the standard deviation is below a step; for
+    larger standard deviations it falls. So h matters where one report more or less decides, and
+    hardly widens any other interval.
     """
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     half = half_step(step, variance)
@@ -361,15 +372,15 @@ _ROUNDS = 60
 
 
 def half_step(step: float, variance: float) -> float:
-    """Returns the correction for continuity of an estimate that moves by ``step``, in its unit.
+    """Returns the continuity correction of an estimate that moves in steps of ``step``.
 
-    It is half a step if the standard deviation is below a step; beyond that it falls.
+    It is half a step if the standard deviation is below a step, and less for larger ones.
     """
     return step / 2 * min(1.0, step**2 / variance) if variance > 0 else step / 2
 
 
 def is_share(values: Floats) -> bool:
-    """Returns whether all values are 0 or 1 up to rounding, as those of a share are."""
+    """Returns whether all values are 0 or 1, up to rounding, so that their mean is a share."""
     return bool((np.abs(values * (1 - values)) <= _ROUNDING).all())
 
 
@@ -386,12 +397,15 @@ def least_step(values: Floats) -> float:
 def tilted(
     weights: npt.ArrayLike, position: npt.ArrayLike, values: npt.ArrayLike
 ) -> Callable[[npt.ArrayLike, int], Floats]:
-    """Returns a function (mu, i): the mean of ``values[i]`` under the likeliest law with mean mu.
+    """Returns a function (mu, i): the mean of ``values[i]`` under the likeliest distribution with
+    mean mu.
 
-    ``values`` has shape (i, points). The law is on points at ``position`` that were seen with
-    ``weights``: empirical likelihood (Owen 1988, Biometrika 75:237). P is in proportion to weights
-    / (1 + s (position - mean)). If that does not reach mu, the rest of P is at the end of the
-    scale, seen or not. Tabulated in s and linear in between, exact for two positions.
+    ``position`` (points,) are the numbers whose mean is mu, seen with ``weights`` (points,);
+    ``values`` has shape (i, points). The distribution is that of empirical likelihood (Owen 1988,
+    Biometrika 75:237): its probabilities are in proportion to weights / (1 + s (position - mean)).
+    If no s gives the mean mu, the rest of the probability is put on the last point at that end,
+    even if its weight is 0. The function is tabulated in s and linear in between, which is exact
+    for two positions.
     """
     weight, x = np.asarray(weights, dtype=np.float64), np.asarray(position, dtype=np.float64)
     value = np.asarray(values, dtype=np.float64)
@@ -421,10 +435,11 @@ _RESTS = (1 - 1 / (1 + np.exp(np.linspace(14, -14, 141))))[:, None]
 
 
 def allowed(target: Floats, values: Floats) -> Callable[[npt.ArrayLike, npt.ArrayLike], Floats]:
-    """Returns a function (mu, estimate): the estimate, clipped to what is possible at mean mu.
+    """Returns a function (mu, estimate) that clips an estimated average to the possible ones.
 
-    ``values`` are what each answer contributes. An average over answers with mean mu lies between
-    the lower and the upper hull of the points there.
+    ``values`` has a number for each answer. Where the mean of ``target`` over the answers is mu,
+    the average of ``values`` lies between the lower and the upper hull of the points (target,
+    values) at mu.
     """
     # Equal but for rounding is equal: at an end of the range several answers may have one target.
     start, span = float(target.min()), float(np.ptp(target)) or 1.0

@@ -22,7 +22,7 @@ class Fit:
     """A fitted distribution of answers: ``shares`` (inputs,), which are not negative and sum to 1.
 
     No distribution has a log-likelihood above ``log_likelihood + shortfall``. The shortfall is tiny
-    at the maximum; for a fit that was smoothed or stopped early it is the cost of that.
+    at the maximum, and larger for a fit that was smoothed or stopped early.
     """
 
     shares: Floats
@@ -36,11 +36,12 @@ def maximum_likelihood(
 ) -> Fit:
     """Fits the distribution of answers with the largest log-likelihood, to within ``shortfall``.
 
-    EM (Dempster, Laird and Rubin 1977), accelerated by squared extrapolation (Varadhan and Roland
-    2008, Scand. J. Stat. 35:335, scheme S3). The bound on what is left is that of Lindsay 1983
-    (Ann. Stat. 11:86, th. 4.1): n (max_x sum_y c_y/n Q(y|x)/(Qf)_y - 1), exact by concavity.
+    The fit is by EM (Dempster, Laird and Rubin 1977), accelerated by squared extrapolation
+    (Varadhan and Roland 2008, Scand. J. Stat. 35:335, scheme S3). How much the log-likelihood can
+    still grow is bounded as by Lindsay 1983 (Ann. Stat. 11:86, th. 4.1), by concavity: n (max_x
+    sum_y c_y/n Q(y|x)/(Qf)_y - 1), with the counts c, the channel Q and the shares f.
     If ``most_steps`` run out first, the ``shortfall`` of the fit says so.
-    Raises ValueError if there is no report, or no answer can cause one that was seen.
+    Raises ValueError if there is no report, or if no answer can cause one of the reports.
     """
     seen = _Seen(counts, channel)
     shares = seen.uniform()
@@ -80,8 +81,8 @@ def expectation_maximisation(
     It stops where a step changes the log-likelihood by less than ``change``, which keeps the fit
     from chasing noise. ``smooth`` averages neighbours with weights 1/4, 1/2, 1/4 after each step,
     for ordered answers (EMS; Li et al. 2020, SIGMOD, "Estimating numerical distributions under
-    local differential privacy", 5.5, with their ``change``: 1e-3, and e^epsilon times that without
-    smoothing). Raises ValueError as ``maximum_likelihood`` does.
+    local differential privacy", 5.5). They use a ``change`` of 1e-3 with smoothing, and of
+    e^epsilon times 1e-3 without. Raises ValueError as ``maximum_likelihood`` does.
     """
     seen = _Seen(counts, channel)
     shares, step = seen.uniform(), 0

@@ -52,8 +52,10 @@ def _largest(holds: Callable[[float], bool]) -> float:
 
 
 def ratio_and_value(ratio: Ratio, value: float) -> Difference:
-    """Tests whether the mean among people with a score is ``value``, by Fieller's test of a
-    ratio."""
+    """Tests whether the mean score of the people who have one is ``value``.
+
+    This is Fieller's test of a ratio; choices such as "don't know" have no score.
+    """
     start, end = ratio.ends
 
     def p_value_at(difference: float) -> float:
@@ -64,13 +66,14 @@ def ratio_and_value(ratio: Ratio, value: float) -> Difference:
 
 
 def between_ratios(first: Ratio, second: Ratio) -> Difference:
-    """Tests whether a mean among people with a score is the same in two independent samples.
+    """Tests whether the mean score of the people who have one is the same in two independent
+    samples.
 
-    The smallest sum of the squares of both deviates over the common mean mu is about chi-squared
-    with one degree of freedom. That holds even for a ratio that the reports hardly determine
-    (Anderson and Rubin 1949, Ann. Math. Stat. 20:46): the smallest sum is at most the sum at the
-    true mean, so false alarms are no more frequent. Deviates are taken at ``_MEANS`` means and are
-    linear in between.
+    The statistic is the sum of the squares of the two samples' deviates, at the common mean that
+    makes the sum smallest. It is about chi-squared with one degree of freedom. That holds even for
+    a ratio that the reports hardly determine (Anderson and Rubin 1949, Ann. Math. Stat. 20:46): the
+    smallest sum is at most the sum at the true mean, so false alarms are no more frequent. Deviates
+    are computed at ``_MEANS`` means and interpolated linearly.
     """
     (low, high), (start, end) = first.ends, second.ends
     grids = np.linspace(low, high, _MEANS), np.linspace(start, end, _MEANS)

@@ -25,13 +25,14 @@ _NOBODY = 1e-300
 def quantile_intervals(
     counts: npt.ArrayLike, channel: npt.ArrayLike, shares: npt.ArrayLike, cutoff: float
 ) -> list[tuple[int, int]]:
-    """Returns the first and the last bucket in which each share may be reached, its quantile.
+    """Returns for each share the interval of its quantile: the first and the last bucket.
 
-    Bucket t is the quantile at q if F(t-1) < q <= F(t). It is left out if F(t) is below q or F(t-1)
-    above it for certain. Certain means: the likeliest distribution with F = q there has a
-    log-likelihood that is smaller than the largest by more than ``cutoff`` ** 2 / 2 (Wilks 1938;
-    constrained EM as in Thomas and Grunkemeier 1975 and Owen 2001). A fit that stops short of its
-    maximum makes an interval longer, never shorter, because the bound of Lindsay (1983) is added.
+    Bucket t is the quantile at q if F(t-1) < q <= F(t). The interval leaves bucket t out if F(t) is
+    certainly below q, or F(t-1) certainly above q. "Certainly" means: the likeliest distribution
+    whose F equals q at that bucket has a log-likelihood that is smaller than the largest by more
+    than ``cutoff`` ** 2 / 2 (Wilks 1938; constrained EM as in Thomas and Grunkemeier 1975 and Owen
+    2001). A fit that stops short of its maximum makes an interval longer, never shorter, because
+    the bound of Lindsay (1983) is added.
 
     ``counts`` has shape (outputs,), ``channel`` (buckets, outputs). Raises ValueError if there is
     no report, and unless shares are strictly between 0 and 1.

@@ -41,10 +41,10 @@ class Distribution:
     """The estimated distribution of a number over d buckets.
 
     ``shares`` (shape (d,)) are a fit for display, not negative and with the sum 1. ``at_most`` has,
-    for every bucket but the last, the unbiased share of numbers up to its end with margins, and
-    ``rising`` (shape (d - 1,)) these shares for display, which never fall. ``quantiles`` are the
-    buckets where shares are first reached. The last three are empty where the reports do not
-    determine them.
+    for every bucket but the last, the unbiased share of numbers up to the end of the bucket, with
+    margins. ``rising`` (shape (d - 1,)) has these shares for display, adjusted so that they never
+    fall. ``quantiles`` are the buckets in which given cumulative shares are reached. ``at_most``,
+    ``rising`` and ``quantiles`` are empty where the reports do not determine them.
     """
 
     n: int
@@ -100,11 +100,11 @@ def _names_single_buckets(law: Law) -> bool:
 def at_most_scores(law: Law, tally: Tally) -> tuple[Floats, int]:
     """Returns scores whose mean over reports is the share of numbers up to the end of each bucket.
 
-    They are returned with the first cell: the scores have the shape (d - 1, cells), and column j is
-    the score of a report in cell first + j. The cells are those of the tally, or of all answers
-    where it has fewer. Where reports name several buckets, a report adds the sum of the scores of
-    its cells, up to a constant that is the same for all reports. Raises ValueError where the
-    reports do not determine these shares.
+    The result is (scores, first): the scores have the shape (d - 1, cells) for d buckets, and
+    column j is the score of a report in cell first + j. The cells are those of the tally, or those
+    of all answers where the tally has fewer. Where a report names several buckets, its score is the
+    sum over its cells, up to a constant that is the same for all reports. Raises ValueError where
+    the reports do not determine these shares.
     """
     assert not isinstance(law, Several)  # a question has one number
     if isinstance(law, Supporting):
@@ -117,14 +117,15 @@ def at_most_scores(law: Law, tally: Tally) -> tuple[Floats, int]:
 
 
 def roots(mechanism: HasLaw[Law]) -> float | None:
-    """Returns the cutoff for intervals of quantiles, as a multiple of the normal quantile.
+    """Returns the factor that makes a normal quantile the cutoff of ``quantile_intervals``.
 
     None where profile likelihood is unreliable or slow, and for mechanisms other than windows. A
     narrow window gives distributions with many empty buckets, and then the deviance is not
-    chi-squared. For 32 buckets, coverage at a nominal 95 % where a bucket ends just at the quantile
-    was 0.95 for windows of 8 buckets or more (epsilon 1.25 and below). From 4 buckets on (epsilon
-    2) it was 0.93, or 0.95 with this factor; below 4 it was 0.81. Above epsilon 2, where
-    windows are wider for their odds, it was not measured.
+    chi-squared. The coverage at a nominal 95 % was simulated for 32 buckets, one of which ends just
+    at the quantile. It was 0.95 for windows of 8 buckets or more (epsilon 1.25 and below). For
+    windows of 4 to 7 buckets (epsilon up to 2) it was 0.93, or 0.95 with this factor; below 4
+    buckets it was 0.81. Above epsilon 2, where windows are wider for their odds, it was not
+    measured.
     """
     law = mechanism.law
     if not isinstance(law, Finite) or not law.evenly:

@@ -61,14 +61,15 @@ _MOST_TILTED = 1000  # different numbers, of noise without an end
 def mean(question: Number | Scale, tally: Tally, confidence: float = CONFIDENCE) -> Mean | None:
     """Estimates the mean of a number, or the mean score of a scale, in the unit of the question.
 
-    A number that is reported by bucket counts as the middle of its bucket. If some choices have no
-    score, the mean is among people with a score. It is None where reports do not determine it:
-    nobody seems to have a score, the interval covers nearly the whole scale, or a channel hides the
-    buckets. Raises ValueError as ``inversion.linear`` does.
+    If buckets are reported, each number counts as the middle of its bucket. If some choices have no
+    score, the mean is among people with a score. Returns None where reports do not determine the
+    mean: nobody seems to have a score, the interval covers nearly the whole scale, a channel has
+    fewer outputs than buckets, or a single choice is reported by ticks. Raises ValueError as
+    ``inversion.linear`` does.
 
-    Gaussian noise over buckets: coverage at a nominal 0.95 of 4,000 simulated surveys each, epsilon
-    1 to 8, n 20 to 2000, flat, humped and one-sided answers: at least 0.94. Half of the answers at
-    either end at epsilon 8: 0.93 for n = 20.
+    Coverage for Gaussian noise over buckets at a nominal 0.95, in 4,000 simulated surveys each,
+    epsilon 1 to 8, n 20 to 2000, flat, humped and one-sided answers: at least 0.94. With half of
+    the answers at either end, epsilon 8 and n = 20 it was 0.93.
     """
     law = single_law(question)
     if law is None:
@@ -97,10 +98,11 @@ def mean(question: Number | Scale, tally: Tally, confidence: float = CONFIDENCE)
 def mean_of_part(
     question: VectorOfNumbers, index: int, tally: Tally, confidence: float = CONFIDENCE
 ) -> Mean | None:
-    """Estimates the mean of one number of a vector from the reports that have it; None if none has.
+    """Estimates the mean of the number at ``index`` in a vector, from the reports that contain it.
 
-    ``index`` is that of the part. If devices draw which parts they report, the reporters of a part
-    are a random sample of these respondents. So both margins are then those for a population.
+    Returns None if no report contains it. If each device reports only a random sample of the
+    numbers, the people who report this one are a random sample of the respondents. So both margins
+    are then those for a population.
     """
     law, part = question.law, question.parts[index]
     part_tally = tally_of_part(question, index, tally)
@@ -111,11 +113,11 @@ def mean_of_part(
 
 
 def by_position(question: Number | Scale) -> bool:
-    """Returns whether the mean is estimated from positions, which are numbers on a line.
+    """Returns whether the mean is estimated from positions, which stand for numbers on a line.
 
-    Positions of an even grid are, and so are buckets under noise (Laplace, Gaussian): their middles
-    are on a line or near it (``position_line``). Scores that undo Gaussian noise exactly would grow
-    without bound, and the few reports far out would decide.
+    This is so for an even grid of numbers, and for buckets under Laplace or Gaussian noise, whose
+    middles are on a line or near one (``position_line``). Scores that undo Gaussian noise exactly
+    would grow without bound, and the few reports far out would decide the estimate.
     """
     law = question.mechanism.law
     if isinstance(law, Supporting):
@@ -126,8 +128,8 @@ def by_position(question: Number | Scale) -> bool:
 
 
 def tally_of_part(question: VectorOfNumbers, index: int, tally: Tally) -> Tally:
-    """Returns the tally of one number of a vector, from the reports that have it; ``index`` is its
-    part's."""
+    """Returns the tally of the number at ``index`` in a vector, from the reports that contain
+    it."""
     d = len(question.parts)
     own = {cell // d: count for cell, count in tally.cells().items() if cell % d == index}
     return from_cells(sum(own.values()), own, question.law.parts[index].cell_count)
@@ -138,9 +140,9 @@ def moments_of_mean(
 ) -> Moments | None:
     """Returns the moments of a mean for a test of two groups, in the unit of the question.
 
-    ``part`` is the index of the number in a vector. None where the mean is a ratio, among people
-    with a score, or a single choice is reported by ticks. Raises ValueError where there is no
-    report.
+    ``part`` is the index of the number in a vector. Returns None where some choices have no score,
+    so that the mean is a ratio, and where a single choice is reported by ticks. Raises ValueError
+    where there is no report.
     """
     if isinstance(question, VectorOfNumbers):
         grid, single = question.parts[part].range, question.law.parts[part]
@@ -167,15 +169,17 @@ def moments_of_mean(
 
 
 def has_mean(question: Number | Scale) -> bool:
-    """Returns whether the mean is estimated at all: not for a single choice that is reported by
-    ticks."""
+    """Returns whether the mean can be estimated.
+
+    It cannot where a single choice is reported by ticks (unary encoding).
+    """
     return single_law(question) is not None
 
 
 def single_law(question: Number | Scale) -> Supporting | OfNumber | None:
-    """Returns the law of a question with one number or choice; None where ticks report the choice.
+    """Returns the law of the question's reports; None where a single choice is reported by ticks.
 
-    Ticks (unary encoding) say of each choice alone whether it is supported.
+    With ticks (unary encoding), a report says for each choice separately whether it is supported.
     """
     law = question.mechanism.law
     assert not isinstance(law, Several)  # a question has one number
@@ -254,10 +258,10 @@ class PositionLine:
 
 
 def position_line(question: Number) -> PositionLine:
-    """Returns the line from a question's positions to the numbers that they count as.
+    """Returns the line from a question's positions to the numbers that they stand for.
 
-    These are the numbers of an even grid, or the middles of buckets. Buckets of unequal width
-    differ by one number, and their middles are less than one step of the grid from a line.
+    These are the numbers of an even grid, or the middles of buckets. The widths of buckets differ
+    by at most one number, so their middles are less than one step of the grid from a line.
     """
     grid = question.range
     if question.mechanism.law.domain.count == grid.positions:
@@ -284,7 +288,8 @@ def _unit(grid: Range) -> tuple[float, float]:
 
 
 def has_score(question: Scale) -> list[bool]:
-    """Returns for each choice whether it has a score, that is a place on the scale."""
+    """Returns for each choice whether it has a score on the scale; "don't know", for example, has
+    none."""
     return [name not in UNSCORED for name in question.names]
 
 
@@ -328,14 +333,14 @@ def _mean_score(question: Scale, tally: Tally, confidence: float) -> Mean | None
 
 @dataclass(frozen=True, eq=False)
 class Ratio:
-    """The mean score of people who have one, as a test of each possible mean mu.
+    """The mean score of the people who have one, given by a test of each possible mean mu.
 
-    If mu is the mean, then (having a score) times (score - mu) has mean 0; ``about(mu)`` estimates
-    that, as uncertain means for the population and for the sample. The set of all mu that no test
-    rejects covers the true mean as often as margins cover a mean (Fieller 1954, J. R. Stat. Soc. B
-    16:175). ``estimate`` comes from the projected shares, which are nearer to the truth than the
-    unbiased ones. It is None if they say that nobody has a score. ``having`` is the share of people
-    with a score.
+    If mu is the true mean, then (having a score) times (score - mu) has mean 0. ``about(mu)``
+    returns the estimate of that, as uncertain means for the population and for these respondents.
+    The set of all mu that no test rejects covers the true mean as often as margins cover a mean
+    (Fieller 1954, J. R. Stat. Soc. B 16:175). ``estimate`` comes from the projected shares, which
+    are nearer to the truth than the unbiased ones; it is None if nobody seems to have a score.
+    ``having`` is the share of people with a score.
     """
 
     estimate: float | None
@@ -351,11 +356,12 @@ class Ratio:
         return self.about(mu)[whose].deviate(0.0)
 
     def interval(self, whose: int, confidence: float) -> tuple[float, float, bool] | None:
-        """Returns (lowest, highest, missed): the means that no test at ``confidence`` rejects.
+        """Returns (lowest, highest, missed): the range of the means that are not rejected at
+        ``confidence``.
 
         ``whose`` is 0 for the population, 1 for these respondents. If all means are rejected,
-        ``missed`` is True and the nearest mean counts as the estimate. None if the means that are
-        kept are not an interval.
+        ``missed`` is True and the least rejected mean counts as the estimate. Returns None if the
+        means that are not rejected do not form an interval.
         """
         wanted = NormalDist().inv_cdf((1 + confidence) / 2)
         start, end = self.ends
@@ -385,7 +391,11 @@ class Ratio:
 
 
 def is_ratio(question: Question) -> TypeGuard[Scale]:
-    """Returns whether the mean is among people with a score: not every choice is on the scale."""
+    """Returns whether the question has a mean score to which not all choices contribute.
+
+    Choices such as "don't know" have no score, so the mean is among the people with a score: a
+    ratio.
+    """
     return (
         isinstance(question, Scale)
         and single_law(question) is not None
@@ -402,7 +412,8 @@ def scored_range(question: Scale) -> tuple[float, float]:
 
 
 def mean_of_scored(question: Scale, tally: Tally) -> Ratio:
-    """Estimates the mean score among people who have one. Raises ValueError without a report."""
+    """Estimates the mean score of the people who have a score. Raises ValueError without a
+    report."""
     values = np.array(question.values, dtype=np.float64)
     scored = np.array(has_score(question), dtype=np.float64)
     raw = _each_share(question, tally)

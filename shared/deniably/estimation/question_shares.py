@@ -64,13 +64,14 @@ def display_shares(
     tally: Tally,
     estimates: Estimate,
 ) -> Floats:
-    """Returns shares for pictures, shape (k,), each within its own interval in ``estimates``.
+    """Returns the shares to draw in pictures, shape (k,), each within its interval in
+    ``estimates``.
 
-    ``estimates`` come from ``shares`` or ``cell_shares``. Shares of a single choice whose reports
-    support choices are those of ``shrinkage.shrunken``: nearer to the truth than the nearest point
-    of the simplex. Other channels give the maximum-likelihood shares. Ticks do not sum to 1, and
-    the scatter of one option says nothing of another, so ticks keep their estimates, moved within 0
-    to 1.
+    ``estimates`` come from ``shares`` or ``cell_shares``. Where people give one answer and reports
+    name choices, the shares are those of ``shrinkage.shrunken``, which are nearer to the truth than
+    the nearest point of the simplex. Other channels give the maximum-likelihood shares. Where
+    people tick several options, the shares need not sum to 1 and one option's noise says nothing
+    about another. So each option keeps its own estimate, moved within 0 to 1.
     """
     if isinstance(question, SelectMultiple):
         return np.clip(estimates.consistent, estimates.low, estimates.high)
@@ -84,9 +85,10 @@ def display_shares(
 def part_shares(
     question: Product, axis: int, tally: Tally, confidence: float = CONFIDENCE
 ) -> Estimate:
-    """Estimates the shares of the choices of one part from the joint reports of a product.
+    """Estimates the shares of the choices of one small question in a product.
 
-    A part is one of the small questions of a product, ``axis`` its index.
+    A product question asks several small questions, its parts, in one joint report; ``axis`` is the
+    index of the part.
     """
     cells = np.arange(question.mechanism.law.k).reshape(question.shape)
     size = question.shape[axis]
@@ -97,20 +99,23 @@ def part_shares(
 def cell_shares(
     question: Product | Point, tally: Tally, confidence: float = CONFIDENCE
 ) -> Estimate:
-    """Estimates the shares of all combinations, or of all areas of a map, in cell order."""
+    """Estimates the shares of all combinations of a product's choices, or of all areas of a map.
+
+    They are in the order of the cells of the tally.
+    """
     return estimate(tally, question.report_mechanism, confidence)
 
 
 def standing_out(
     mechanism: Pure, tally: Tally, *, single: bool, risk: float = 1 - CONFIDENCE
 ) -> npt.NDArray[np.bool_]:
-    """Returns which choices stand out from the noise, shape (k,).
+    """Returns which choices somebody must have given, since noise does not explain their reports.
 
-    The chance that this names any choice that nobody has is at most ``risk``, whatever the other
-    shares. The support of such a choice is exactly Binomial(n, q), which gives exact p-values.
-    Holm's rule compares them (1979, Scand. J. Stat. 6:65). ``single`` says that each person has one
-    choice. Then not all choices can be empty, which allows Shaffer's first step (1986, JASA
-    81:826).
+    The result has shape (k,). The chance that it marks any choice that nobody has is at most
+    ``risk``, whatever the other shares. The support of such a choice is exactly Binomial(n, q),
+    which gives exact p-values. Holm's rule compares them (1979, Scand. J. Stat. 6:65). ``single``
+    says that each person has one choice. Then not all choices can be empty, which allows Shaffer's
+    first step (1986, JASA 81:826).
     """
     law = mechanism.law
     counts, asked = supports(tally, law)
@@ -172,14 +177,15 @@ def _group_laws(law: Supporting, size: int) -> tuple[Floats, Floats]:
 def weighted_mean(
     tally: Tally, mechanism: Pure, values: npt.ArrayLike, confidence: float = CONFIDENCE
 ) -> Mean:
-    """Estimates the mean of ``values``, shape (k,), over people, where reports name choices.
+    """Estimates the mean over people of ``values``, shape (k,), where reports name choices.
 
-    A report scores the sum of its choices' values. Its variance depends on how often two choices
-    are reported together, which the channel says exactly. Score intervals are as in ``linear``, for
-    the consistent shares, tilted to each mean. For values of 0 and 1 and omega 1 they are those of
-    ``intervals`` for the group's count, up to what shares below 0 change in the half step. Coverage
-    at a nominal 0.95, simulated for epsilon 0.5 to 8 and n 50 to 1000: about 0.93 or more for
-    shares, 0.92 for means (five points, 2 % at the far end).
+    The score of a report is the sum of the values of its choices. Its variance depends on how often
+    two choices are reported together, which the mechanism says exactly. Intervals are score
+    intervals as in ``linear``; the variance at each mean is that of the consistent shares, tilted
+    to this mean. Where values are 0 and 1 and a report has one choice, the intervals are those of
+    ``intervals`` for the group's count, except that unbiased shares below 0 may change the half
+    step. Coverage at a nominal 0.95, simulated for epsilon 0.5 to 8 and n 50 to 1000: about 0.93 or
+    more for shares, and 0.92 for means of five values with 2 % of people at the far end.
     Raises ValueError where there is no report.
     """
     return as_mean(tally.n, weighted_sums(tally, mechanism, values), confidence)
@@ -188,9 +194,9 @@ def weighted_mean(
 def weighted_sums(
     tally: Tally, mechanism: Pure, values: npt.ArrayLike
 ) -> tuple[Uncertain, Uncertain]:
-    """Returns the uncertain means (population, sample) that ``weighted_mean`` makes margins from.
+    """Returns the uncertain means for the population and for these respondents alone.
 
-    Raises ValueError where there is no report.
+    ``weighted_mean`` makes its margins from them. Raises ValueError where there is no report.
     """
     tally.enough_for("an estimate")
     law, value = mechanism.law, np.asarray(values, dtype=np.float64)
@@ -202,10 +208,10 @@ def weighted_sums(
 def weighted_sums_of(
     law: Supporting, n: int, raw: Floats, answered: Floats, value: Floats, step: float
 ) -> tuple[Uncertain, Uncertain]:
-    """Returns the uncertain means of ``weighted_sums`` from shares instead of a tally.
+    """Returns what ``weighted_sums`` does, from shares instead of a tally.
 
-    ``raw`` (k,) are unbiased shares and ``answered`` (k,) consistent ones, ``value`` (k,) the
-    values and ``step`` what one report moves the mean by.
+    ``raw`` (k,) are unbiased shares and ``answered`` (k,) consistent ones, ``value`` (k,) has a
+    number for each choice, and one report moves the mean by at least ``step``.
     """
     p, q = float(law.p), float(law.q)
     estimate = float(raw @ value)
@@ -233,7 +239,9 @@ def weighted_sums_of(
 
 
 def supported_shares(law: Supporting, seen: Floats) -> Floats:
-    """Returns the unbiased shares (k,), where a share ``seen`` (k,) of the reports supports each
-    choice."""
+    """Returns the unbiased shares of the choices, shape (k,).
+
+    ``seen`` (k,) has for each choice the fraction of reports that support it.
+    """
     shares: Floats = (seen - float(law.q)) / float(law.p - law.q)
     return shares

@@ -24,11 +24,12 @@ _REACH = 12  # standard deviations of noise; less than 1e-6 lies beyond
 
 @dataclass(frozen=True, eq=False)
 class Score:
-    """The score of a figure: what one report adds to its estimate, by the true answer.
+    """The score of a figure: what one report adds to its estimate.
 
-    ``target`` is the expected score and ``square`` the expected square of the score, both of shape
-    (answers,). Every possible report has a score from ``low`` to ``high`` (infinite where there is
-    no end). ``sampled_fraction`` of all reports are about this figure.
+    ``target`` and ``square`` (answers,) are the expected score and the expected square of the
+    score, given each true answer. Every possible report has a score from ``low`` to ``high``; these
+    are infinite where there is no end. ``sampled_fraction`` is the fraction of all reports that are
+    about this figure.
     """
 
     target: Floats
@@ -52,8 +53,8 @@ class Score:
     def at(self, share: float) -> float:
         """Returns n times the variance of a share's estimate from n people, at a true ``share``.
 
-        The target is 1 for these people and 0 for all others. In either group the answer whose
-        scores vary most counts.
+        The target is 1 for the answers that the share counts, and 0 for all others. In each of
+        these two groups, the answer whose scores vary most is taken.
         """
         return self._curve(share) / self.sampled_fraction
 
@@ -75,7 +76,10 @@ class Score:
 
 
 def of_choice(mechanism: HasLaw[Supporting]) -> Score:
-    """Returns the score of any choice's share; its two answers are this choice and any other."""
+    """Returns the score of the share of a choice, which is alike for all choices.
+
+    It has two answers: this choice, and any other.
+    """
     law = mechanism.law
     p, q = float(law.p), float(law.q)
     low, high = -q / (p - q), (1 - q) / (p - q)
@@ -84,9 +88,11 @@ def of_choice(mechanism: HasLaw[Supporting]) -> Score:
 
 
 def of_target(mechanism: HasLaw[Law], target: npt.ArrayLike | None = None) -> Score:
-    """Returns the score of the mean of ``target``, shape (k,), by default the position from 0 to 1.
+    """Returns the score of the mean of ``target``, shape (k,), by default of the position from 0 to
+    1.
 
-    Raises ValueError if reports do not determine that mean, or name several choices or numbers.
+    Raises ValueError if reports do not determine that mean, or if an answer is several ticks or
+    numbers.
     """
     law = mechanism.law
     if isinstance(law, Several) or (isinstance(law, Supporting) and not law.single):
@@ -109,8 +115,9 @@ def of_number(mechanism: HasLaw[Law], part: int) -> Score:
 
 
 def noise_of_sum(mechanism: HasLaw[Supporting], value: Floats) -> Floats:
-    """Returns the variance of the summed values of a report's choices over p - q, by true choice.
+    """Returns the variance of a report's sum of values, divided by p - q, given each true choice.
 
+    ``value`` has a number for each choice, and the sum is over the choices that the report names.
     ``value`` and the result have the shape (k,). Raises ValueError if the law does not say how
     often two choices are named together.
     """
@@ -135,10 +142,10 @@ def noise_of_sum(mechanism: HasLaw[Supporting], value: Floats) -> Floats:
 
 
 def worst_spread(place: Floats, square: Floats) -> float:
-    """Returns the largest variance of scores of people at several places, over all mixtures.
+    """Returns the largest variance of the score over all distributions of answers.
 
-    ``square`` has the mean square of the unbiased score at each place. At a mean mu the largest
-    mean square lies on a line between two places; mu^2 is taken off.
+    ``place`` has the expected score of each answer, and ``square`` its expected square. At a mean
+    mu the largest mean square lies on a line between two answers; mu^2 is subtracted from it.
     """
     # Two places are enough: the upper hull of the points (place, square) is made of such lines.
     run = place[:, None] - place

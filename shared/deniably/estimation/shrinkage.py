@@ -40,12 +40,12 @@ _STRENGTHS = np.geomspace(0.02, 1e5, 45)
 def shrunken(counts: npt.ArrayLike, n: float, p: float, q: float) -> Floats:
     """Estimates the likely shares of a single choice, shape (k,), on the simplex.
 
-    ``counts`` (k,) says how many of n reports support each choice, with p = P(support | own
-    answer) and q = P(support | other answer). The shares are those of these n respondents, so a
-    count is the sum of two binomials. The prior is a mixture of beta distributions with a mass at
-    0. It is averaged over all mixtures, weighted by their evidence, and corrected by one step of
-    expectation maximisation. The result is the posterior mean. With fewer than five choices, or
-    next to no noise, it is the nearest point of the simplex.
+    ``counts`` (k,) says how many of n reports support each choice, with p = P(support | own answer)
+    and q = P(support | other answer). The shares are those of these n respondents, so a count is
+    the sum of two binomials. Each prior is a beta distribution with a mass at 0. The priors are
+    averaged with their evidence as weights, and the average is corrected by one step of expectation
+    maximisation. The result is the posterior mean. With fewer than five choices, or next to no
+    noise, the result is the nearest point of the simplex to the unbiased shares.
     """
     count = np.asarray(counts, dtype=np.float64)
     raw = (count / n - q) / (p - q)

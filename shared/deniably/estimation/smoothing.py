@@ -24,9 +24,10 @@ def helps(question: Number, n: int) -> bool:
 
 
 def smoothed(question: Number, tally: Tally, distribution: Distribution) -> Distribution:
-    """Returns the distribution with shares of EM with smoothing (EMS), where that ``helps``.
+    """Returns the distribution with shares that are fitted by EM with smoothing (EMS).
 
-    Quantiles move with the new shares, within the intervals that they had.
+    Where smoothing does not help (``helps``), the distribution is returned as it is. Quantiles move
+    with the new shares, within the intervals that they had.
     Source: Li et al. 2020 (SIGMOD, "Estimating numerical distributions under local differential
     privacy"), 5.5.
     """

@@ -18,10 +18,11 @@ import numpy.typing as npt
 class Tally:
     """The tally of ``n`` reports to a question; ``counts[v]`` of them count in cell ``start + v``.
 
-    The mechanism says which cells a report counts in: the choices that it supports, its output, its
-    number. ``counts`` has all cells from 0 on. If any number can be reported (noise), the cells
-    have no end: ``endless`` is true, and ``counts`` reaches from the first to the last cell that is
-    not empty. ``tally + tally`` merges; the order of the reports never matters.
+    Which cells a report counts in depends on the mechanism: the choices that it supports, its
+    output, or its number. ``counts`` has all cells from 0 on. If any number can be reported
+    (noise), the cells have no end: ``endless`` is true, and ``counts`` reaches from the first to
+    the last cell that is not empty. ``tally + tally`` is the tally of both sets of reports; the
+    order of the reports never matters.
 
     >>> one, other = tally([[0], [1]], cell_count=2), tally([[1]], cell_count=2)
     >>> (one + other).counts
@@ -78,7 +79,7 @@ def from_cells(n: int, cells: Mapping[int, int], cell_count: int | None) -> Tall
 
 
 def tally(reports: Iterable[Sequence[int]], cell_count: int | None) -> Tally:
-    """Returns the tally of reports, each a list of the cells that it counts in.
+    """Returns the tally of reports, each given as the list of cells that it counts in.
 
     ``cell_count`` is the number of cells of the mechanism's law (k for subset selection), or None
     if the cells have no end.

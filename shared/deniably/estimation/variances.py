@@ -14,15 +14,16 @@ from deniably.mechanisms.law import Finite, HasLaw, Law, Noise, Several, Support
 def share_variance(mechanism: Pure, share: float) -> float:
     """Returns n times the variance of an estimated share at the true ``share``.
 
-    If reports are on a sample of the options, it is larger.
+    The variance is larger where each device reports only a sample of the options.
     """
     return of_choice(mechanism).at(share)
 
 
 def marginal_variance(mechanism: Pure, groups: int, share: float) -> float:
-    """Returns n times the variance of the share of one of ``groups`` equal groups of choices.
+    """Returns n times the variance of a group's estimated share, at the true ``share``.
 
-    That is a choice of one question in a product, at the true ``share``.
+    The choices form ``groups`` groups of equal size. In a product, which asks several small
+    questions in one joint report, such a group is a choice of one of these questions.
     """
     k = mechanism.law.k
     return of_target(mechanism, np.arange(k) < k // groups).at(share)

@@ -35,13 +35,15 @@ _Summed = Callable[[Floats, Ints], Floats]
 
 @dataclass(frozen=True, eq=False)
 class WeightedTally:
-    """The sums of weights and of squared weights of reports, by kind (c) and stratum (h).
+    """The sums of weights and of squared weights of reports, by stratum (h) and kind (c).
 
-    ``totals`` and ``squares`` have the shape (h, ..., c). Each report is of one kind. ``people``
-    (h,) are the numbers of reports in the strata of the sample, of whatever weight; h is 1 without
-    strata. The axes between are for several figures of the same reports: every method computes all
-    of them at once, and a score has one value a kind, shape (c,) or (..., c). With all weights
-    alike, the effective people are the people, and ``counts`` the counts.
+    Each report is of one kind, a number below c; all reports of a kind have the same score.
+    ``totals`` and ``squares`` have the shape (h, ..., c); h is 1 without strata. ``people`` (h,) is
+    the number of reports in each stratum of the sample, whatever their weights. The axes between h
+    and c are for several figures of the same reports, which every method computes at once. A score
+    has one value for each kind, shape (c,) or (..., c). "Effective people" are as many people
+    without weights as would give the same variance. If all weights are equal, they are the people,
+    and ``counts`` are the plain counts.
 
     Raises BadModel where all weights are 0, a stratum has one report, or there are fewer than two.
     """
@@ -84,8 +86,8 @@ class WeightedTally:
 
     @property
     def broadcast(self) -> WeightedTally:
-        """The tally of one figure with an axis of length 1, which broadcasts over many scores (f,
-        c)."""
+        """The tally of one figure with an added axis, for computing with f scores (f, c) at
+        once."""
         return WeightedTally(self.people, self.totals[:, None], self.squares[:, None])
 
     def mean(self, score: Floats) -> Floats:
@@ -110,8 +112,9 @@ class WeightedTally:
     def effective(self, score: Floats) -> Floats:
         """Returns how many people without weights would give a mean score of the same variance.
 
-        The shape is (...). The number is never above Kish's: where one weight is most of all, the
-        mean is near its score, and a variance from the reports would be too small.
+        The shape is (...), a number for each figure. The number is never above Kish's effective
+        sample size. Where a single report has most of the weight, the mean is near its score, and a
+        variance from the reports would be too small.
         """
         apart = score - self.mean(score)[..., None]
         alone = (self.shares * apart**2).sum(axis=-1)
@@ -124,7 +127,7 @@ class WeightedTally:
         return result
 
     def counts(self, score: Floats) -> Floats:
-        """Returns the counts by kind of the effective people for the mean of a score, shape (...,
+        """Returns the counts of effective people by kind, for the mean of a score; shape (...,
         c)."""
         counts: Floats = self.effective(score)[..., None] * self.shares
         return counts
@@ -138,10 +141,10 @@ class WeightedTally:
 
 @dataclass(frozen=True, eq=False)
 class Weighing:
-    """The ``weights`` (n,) of reports, with the ``strata`` (n,) of the sample.
+    """The ``weights`` (n,) of reports, at least 0, with the ``strata`` (n,) of the sample.
 
-    Strata are numbers from 0 on; errors are taken within them. They are None for a sample without
-    strata. Weights are at least 0.
+    Strata are numbered from 0, and standard errors are computed within them; None for a sample
+    without strata.
     """
 
     weights: Floats
@@ -155,9 +158,10 @@ class Weighing:
 
     @property
     def people(self) -> Floats:
-        """The part of the effective sample size that each report stands for, (n,); 1 if alike.
+        """How many effective people each report stands for, shape (n,); 1 each if weights are
+        equal.
 
-        Raises BadModel where all weights are 0.
+        The sum is Kish's effective sample size. Raises BadModel where all weights are 0.
         """
         if not self.weights.any():
             raise BadModel("all weights are 0")
@@ -171,7 +175,8 @@ class Weighing:
         return Weighing(self.weights[some], strata)
 
     def tally(self, kinds: npt.ArrayLike, count: int) -> WeightedTally:
-        """Returns the weighted tally of reports with ``kinds`` (n,), numbers below ``count``."""
+        """Returns the weighted tally of reports whose ``kinds`` (n,) are numbers below
+        ``count``."""
         where = np.asarray(kinds, dtype=np.int64)
 
         def summed(weights: Floats, some: Ints) -> Floats:
@@ -180,16 +185,19 @@ class Weighing:
         return self._strata(summed)
 
     def scored(self, scores: Floats) -> tuple[WeightedTally, Floats]:
-        """Returns the weighted tally of reports by their ``scores`` (n,), and the score of each
-        kind."""
+        """Returns the weighted tally of reports by score, and the score of each kind.
+
+        Reports with equal ``scores`` (n,) are of one kind.
+        """
         values, kinds = np.unique(scores, return_inverse=True)
         return self.tally(kinds, len(values)), values
 
     def tally_of_pairs(self, first: npt.ArrayLike, second: npt.ArrayLike) -> WeightedTally:
-        """Returns the weighted tally of pairs of choices that two reports support, (h, k1, k2, 4).
+        """Returns the weighted tally of pairs of reports for each pair of choices, shape (h, k1,
+        k2, 4).
 
-        Supports are 0/1, shapes (n, k1) and (n, k2). The kinds are: both are supported, the first
-        alone, the second alone, none.
+        Supports are 0/1, shapes (n, k1) and (n, k2). The last axis is for pairs of reports that
+        support both choices, the first alone, the second alone, and neither.
         """
         bits, others = np.asarray(first), np.asarray(second)
 
