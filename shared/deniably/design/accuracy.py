@@ -15,7 +15,8 @@ from deniably.survey.questions import Number, Question
 
 
 def accuracy(mechanism: HasLaw[Law], kind: str) -> float:
-    """Returns n times the variance of a share of 30 %, or of a mean on 0 to 1.
+    """Returns n times the variance of an estimate from n reports: a share of 30 %, or a mean on 0
+    to 1.
 
     ``kind`` is the type of the question that the mechanism asks, such as "select_one".
     """
@@ -28,7 +29,7 @@ def accuracy(mechanism: HasLaw[Law], kind: str) -> float:
 
 
 def cost_of_waves(alone: HasLaw[Law], question: Question) -> float:
-    """Returns how many times as many people as a single survey a wave needs for its accuracy.
+    """Returns how many times as many people a wave needs as a single survey of the same accuracy.
 
     ``alone`` is the mechanism that would ask the published ``question`` without waves.
     """

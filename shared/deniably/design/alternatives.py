@@ -28,8 +28,8 @@ USUAL_DELTA = Fraction(1, 100_000)
 class Alternative:
     """A mechanism for a question, with a ``title`` for people and the margin that it would give.
 
-    ``margin`` is the widest of the question's figures, infinite where its reports do not determine
-    one of them.
+    ``margin`` is the widest margin among the question's figures, infinite where the reports do not
+    determine one of the figures.
     """
 
     title: str
@@ -44,8 +44,8 @@ def alternatives(
 
     The margins are those of ``planning.margin_for`` for ``n`` respondents, of whom the fraction
     ``reports`` answers. ``share`` is the expected share, None for the worst. The question's own
-    mechanism is among them where it has a name. Empty where there is no other one, and in waves,
-    whose memos restrict the choice.
+    mechanism is in the list if it has a name. The list is empty where there is no other mechanism,
+    and for a wave of a panel, where memos (permanently randomised answers) restrict the choice.
     """
     if isinstance(question.mechanism, Memoised):
         return []

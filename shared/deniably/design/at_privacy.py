@@ -36,9 +36,9 @@ from deniably.survey.questions import (
 def mechanism_at(question: Question, privacy: Privacy) -> Mechanism:
     """Returns the mechanism that a question would have at another level of privacy.
 
-    It is the best one, if the question has the best one now, else one of the same name. Channels
-    with biased coins, which repeat an old survey, become subset selection. Raises ValueError where
-    no mechanism keeps the privacy.
+    If the question has the best mechanism now, it is the best one at that level; otherwise it is
+    the one that has the same name. A two-coin design with a biased second coin becomes subset
+    selection. Raises ValueError where no mechanism keeps the privacy.
     """
     task = task_of(question)
     name = None if _has_the_best(question, task) else task.names.of(question.report_mechanism)
@@ -46,8 +46,7 @@ def mechanism_at(question: Question, privacy: Privacy) -> Mechanism:
 
 
 def task_of(question: Question) -> Task:
-    """Returns the task of a published question: what its mechanism has to estimate, of how many
-    choices."""
+    """Returns the task of a published question: which figures its mechanism is to estimate."""
     match question:
         case SelectMultiple():
             return ticks_task(len(question.choices), question.most)
@@ -76,7 +75,7 @@ def _has_the_best(question: Question, task: Task) -> bool:
 
 
 def promised(claim: Claim) -> Privacy:
-    """Returns the privacy that a published claim promises."""
+    """Returns the privacy (odds, or epsilon and delta) that a question's published claim states."""
     if isinstance(claim.odds, str):
         return Privacy(odds=Fraction(claim.odds))
     assert isinstance(claim.epsilon, str)

@@ -28,11 +28,13 @@ _PATIENCE = 2  # larger variances in a row before the search ends
 
 @dataclass(frozen=True)
 class Spending:
-    """A way to spend an epsilon: ``ask`` questions a person (None: all), each with ``epsilon``.
+    """A plan to spend an epsilon: each person answers ``ask`` questions (None: all), with
+    ``epsilon`` each.
 
-    With ``product`` all are asked in one joint report. ``variance`` is n times the variance of a
-    share of 30 %, or of a mean on 0 to 1, averaged over the questions. ``note`` says in a sentence
-    what respondents answer.
+    With ``product``, all questions are answered in one joint report, which keeps ``epsilon``.
+    ``variance`` is n times the variance of an estimate from n people: of a share of 30 %, or of a
+    mean on 0 to 1, averaged over the questions. ``note`` says in a sentence what respondents
+    answer.
     """
 
     epsilon: Fraction
@@ -43,8 +45,11 @@ class Spending:
 
 
 def part(epsilon: Fraction, parts: int) -> Fraction:
-    """Returns epsilon / parts, rounded down to six decimals. Raises ValueError where that is below
-    0.01."""
+    """Returns ``epsilon / parts``, the epsilon of one of several questions, rounded down to six
+    decimals.
+
+    Raises ValueError where the result is below 0.01.
+    """
     # Rounded down: the parts never add up to more than the whole.
     each = Fraction(int(epsilon / parts * _PLACES), _PLACES)
     if each < SMALLEST_EPSILON:
@@ -56,10 +61,10 @@ def part(epsilon: Fraction, parts: int) -> Fraction:
 
 
 def split(epsilon: Fraction, count: int, variance: Callable[[Privacy], float]) -> Spending:
-    """Returns the plan that everybody answers all ``count`` questions.
+    """Returns the plan by which everybody answers all ``count`` questions.
 
-    ``variance`` gives that of a question at a level of privacy. Raises ValueError where less than
-    0.01 is left to each question.
+    ``variance(privacy)`` returns n times the variance of a question's estimate at a level of
+    privacy. Raises ValueError where less than 0.01 is left to each question.
     """
     each = part(epsilon, count)
     return Spending(
@@ -76,10 +81,11 @@ def split(epsilon: Fraction, count: int, variance: Callable[[Privacy], float]) -
 def sample(
     epsilon: Fraction, count: int, variance: Callable[[Privacy], float], ask: int | None = None
 ) -> Spending:
-    """Returns the plan that everybody answers ``ask`` questions out of ``count``.
+    """Returns the plan by which everybody answers ``ask`` questions out of ``count``.
 
-    ``ask`` is by default the number with the smallest variance; ``variance`` gives that of a
-    question at a level of privacy. Raises ValueError where not even one question can be asked so.
+    By default ``ask`` is the number with the smallest variance. ``variance(privacy)`` returns n
+    times the variance of a question's estimate at a level of privacy. Raises ValueError where the
+    epsilon is too small even for one question.
     """
     plans: list[Spending] = []
     for s in range(1, count) if ask is None else [ask]:
@@ -108,9 +114,12 @@ def sample(
 
 
 def in_one_report(epsilon: Fraction, sizes: Sequence[int]) -> Spending | None:
-    """Returns the plan of one joint report on questions with ``sizes`` choices.
+    """Returns the plan by which everybody answers all questions in one joint report.
 
-    None where there are fewer than 2 or more than 8 questions, or more than 1024 combinations.
+    ``sizes`` are the numbers of choices of the questions.
+
+    Returns None where there are fewer than 2 or more than 8 questions, or more than 1024
+    combinations.
     """
     k = prod(sizes)
     if len(sizes) < 2 or len(sizes) > MOST_PARTS or k > MOST_CHOICES:
@@ -128,7 +137,7 @@ def in_one_report(epsilon: Fraction, sizes: Sequence[int]) -> Spending | None:
 
 
 def best(plans: Sequence[Spending]) -> Spending:
-    """Returns the plan with the smallest variance; its note compares it with the others."""
+    """Returns the plan with the smallest variance, with a note that compares it with the others."""
     ranked = sorted(plans, key=lambda plan: plan.variance)
     first = ranked[0]
     others = ", ".join(f"{plan.variance:.3g}/n if {_briefly(plan)}" for plan in ranked[1:])

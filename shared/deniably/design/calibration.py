@@ -64,12 +64,12 @@ _MOST_BOUNDED = 1024  # positions; its estimate inverts a square matrix of that 
 
 
 def two_coins(truth: Fraction, yes: Fraction) -> Channel:
-    """Returns the two-coin design for yes or no, as a channel.
+    """Returns the two-coin design for a yes/no question, as a channel.
 
-    It reports the truth with probability ``truth``, else yes with probability ``yes``. Only a fair
-    second coin (yes = 1/2) makes the best of its odds; others are for repeating a survey that was
-    made with them. Raises ValueError unless both are strictly between 0 and 1, and where their
-    common denominator is above 2**53.
+    The device reports the truth with probability ``truth``, else "yes" with probability ``yes`` and
+    "no" otherwise. A fair second coin (yes = 1/2) is the most accurate for its odds; use other
+    values only to repeat a survey that was made with them. Raises ValueError unless both
+    probabilities are strictly between 0 and 1, and where their common denominator is above 2**53.
     """
     if not (0 < truth < 1 and 0 < yes < 1):
         raise ValueError(
@@ -125,8 +125,8 @@ def most_accurate(mechanisms: Sequence[_T]) -> _T:
 def set_responses(k: int, maximum: int, privacy: Privacy) -> list[SetResponse]:
     """Returns set responses with reports of size 1, 2, ..., until two in a row are less accurate.
 
-    It also ends where weights no longer fit into 2**53. ``maximum`` ticks are allowed, of k
-    options.
+    The list also ends where the weights no longer fit into 2**53. A person may tick ``maximum`` of
+    k options.
     """
     responses: list[SetResponse] = []
     for size in range(1, k + 1):
@@ -140,7 +140,8 @@ def set_responses(k: int, maximum: int, privacy: Privacy) -> list[SetResponse]:
 
 
 def best_set_response(k: int, maximum: int, privacy: Privacy) -> SetResponse:
-    """Returns the set response of the best size. Raises ValueError for too many options."""
+    """Returns the set response with the most accurate report size. Raises ValueError for too many
+    options."""
     responses = set_responses(k, maximum, privacy)
     if not responses:
         raise ValueError(
@@ -178,7 +179,7 @@ def _set_response(k: int, maximum: int, size: int, privacy: Privacy) -> SetRespo
 def sampled_ticks(k: int, privacy: Privacy) -> list[SampledTicks]:
     """Returns sampled ticks with 1, 2, ... sampled options, until two in a row are less accurate.
 
-    It also ends where the epsilon of a tick would be 0.
+    The list also ends where the epsilon of a single tick would be 0.
     """
     ticks: list[SampledTicks] = []
     for s in range(1, k + 1):
@@ -192,8 +193,10 @@ def sampled_ticks(k: int, privacy: Privacy) -> list[SampledTicks]:
 
 
 def optimised(k: int, maximum: int, privacy: Privacy) -> Unary:
-    """Returns optimised unary encoding (OUE) of up to ``maximum`` ticks, whose odds are within the
-    privacy."""
+    """Returns optimised unary encoding (OUE) of up to ``maximum`` ticks of k options.
+
+    Its weights are the largest that keep the ``privacy``. Raises ValueError where none do.
+    """
     other = 1 << BITS
 
     def made(own: int) -> Unary:
@@ -204,8 +207,10 @@ def optimised(k: int, maximum: int, privacy: Privacy) -> Unary:
 
 
 def symmetric(k: int, most: int, privacy: Privacy) -> Unary:
-    """Returns symmetric unary encoding (SUE, RAPPOR) of up to ``most`` ticks, within the
-    privacy."""
+    """Returns symmetric unary encoding (SUE, RAPPOR) of up to ``most`` ticks of k options.
+
+    Its weights are the largest that keep the ``privacy``. Raises ValueError where none do.
+    """
     other = 1 << BITS
     return _largest(lambda own: Unary(k, most, own, other, own + other), privacy)
 
@@ -244,15 +249,17 @@ def laplace(k: int, privacy: Privacy) -> Laplace:
 
 
 def bounded_laplace(k: int, privacy: Privacy, beyond: Beyond = "clamp") -> BoundedLaplace:
-    """Returns discrete Laplace noise that stays within the range of k positions; ``beyond`` says
-    how."""
+    """Returns discrete Laplace noise that stays within the range of k positions.
+
+    Noise beyond the range is clamped to the range or drawn again, as ``beyond`` says.
+    """
     return _bounded(k, privacy, "bounded_laplace", beyond)
 
 
 def beyond_of(mechanism: Mechanism) -> Beyond:
-    """Returns how a mechanism keeps noise within the range: "clamp" or "resample".
+    """Returns what a mechanism does with noise beyond the range: "clamp" or "resample".
 
-    That is "clamp" for mechanisms without bounded noise.
+    The result is "clamp" for all mechanisms other than bounded Laplace noise.
     """
     return mechanism.beyond if isinstance(mechanism, BoundedLaplace) else "clamp"
 
@@ -275,7 +282,7 @@ def _bounded(k: int, privacy: Privacy, what: str, beyond: Beyond) -> BoundedLapl
 def gaussian(k: int, d: int, privacy: Privacy) -> Gaussian:
     """Returns discrete Gaussian noise on d numbers of k positions, within an epsilon and a delta.
 
-    Raises ValueError without a delta, and where the steps are too many.
+    Raises ValueError without a delta, and where there are too many steps.
     """
     epsilon = privacy.exponent("gaussian")
     if privacy.delta is None:
@@ -297,10 +304,10 @@ def one_gaussian(k: int, privacy: Privacy) -> Gaussian:
 
 
 def gaussian_vector(sizes: Sequence[int], privacy: Privacy, mend: str = "") -> Gaussian:
-    """Returns discrete Gaussian noise on several numbers, which needs grids of one size.
+    """Returns discrete Gaussian noise on several numbers with ``sizes`` positions.
 
-    Raises ValueError where the ``sizes`` differ, with a message that ends with ``mend``, and as
-    ``gaussian`` does.
+    All sizes must be equal. Raises ValueError where they differ, with a message that ends with
+    ``mend``, and as ``gaussian`` does.
     """
     if len(set(sizes)) > 1:
         raise ValueError(
@@ -317,9 +324,10 @@ def laplace_vector(sizes: Sequence[int], privacy: Privacy) -> Vector:
 
 
 def sampled_vector(sizes: Sequence[int], privacy: Privacy) -> Vector:
-    """Returns the vector mechanism that reports the best number of parts, drawn at random.
+    """Returns the vector mechanism that reports some of the numbers, drawn at random.
 
-    Numbers of parts are tried from 1 on, until two in a row are worse.
+    It reports as many numbers as is most accurate; they are tried from 1 on, until two in a row are
+    worse.
     """
     rated: list[tuple[float, Vector]] = []
     for s in range(1, len(sizes) + 1):
@@ -375,13 +383,15 @@ def _design(k: int, own: int, other: int) -> Window | Channel:
 
 
 def best_square_wave(k: int, privacy: Privacy) -> Window:
-    """Returns the square wave (Li et al. 2020) over k buckets for the displayed distribution.
+    """Returns the square wave (Li et al. 2020) over k buckets that suits the displayed
+    distribution.
 
-    Up to epsilon 2 it is ``narrow_square_wave``. Above, that names so few buckets that the fit
-    scatters as the reports do, so the width is at least that of Li et al. (2020, SIGMOD, 5.3),
-    which maximises the mutual information. W1 error of the displayed distribution, 32 buckets, four
-    shapes, 10,000 reports: 27 % less at epsilon 4, 25 % less at 3. ``width_price`` says what that
-    costs.
+    Up to epsilon 2 it is ``narrow_square_wave``. Above epsilon 2 a report of that would name so few
+    buckets that the fitted distribution scatters as much as the reports do. So the width is then at
+    least that of Li et al. (2020, SIGMOD, 5.3), which maximises the mutual information. With 32
+    buckets, four shapes of the truth and 10,000 reports, the W1 error of the displayed distribution
+    is 27 % less at epsilon 4, and 25 % less at 3. ``width_price`` says how much wider intervals
+    become.
     """
     narrow = narrow_square_wave(k, privacy)
     width = informative_width(k, narrow)
@@ -391,7 +401,8 @@ def best_square_wave(k: int, privacy: Privacy) -> Window:
 
 
 def informative_width(k: int, window: Window) -> int:
-    """Returns the width of the square wave of Li et al. (2020) over k buckets, at a window's odds.
+    """Returns the width of the square wave of Li et al. (2020) over k buckets, at the odds of
+    ``window``.
 
     It is 2 b k, rounded, with b = (eps e^eps - e^eps + 1) / (2 e^eps (e^eps - 1 - eps)); 0 up to
     epsilon 2.
@@ -404,11 +415,12 @@ def informative_width(k: int, window: Window) -> int:
 
 
 def width_price(mechanism: object) -> float:
-    """Returns how many times wider a square wave makes intervals of shares up to a number.
+    """Returns how many times wider intervals are for the width of a square wave.
 
-    It is compared with the best narrower window: 1 where ``best_square_wave`` would take no
-    narrower one, and for other mechanisms. The price is the root of a ratio of mean variances of
-    the unbiased distribution function, for evenly spread answers.
+    The intervals are those of shares up to a number. They are compared with the ones of the best
+    narrower window. The result is 1 for other mechanisms, and where the width is not that of
+    ``informative_width``. It is the root of the ratio of the two windows' mean variances of the
+    unbiased distribution function, for evenly spread answers.
     """
     if not isinstance(mechanism, Window) or mechanism.k > _EVERY_WIDTH:
         return 1.0
@@ -423,7 +435,8 @@ def width_price(mechanism: object) -> float:
 def narrow_square_wave(k: int, privacy: Privacy) -> Window:
     """Returns the square wave over k buckets with the smallest ``cdf_variance``.
 
-    The best width is proportional to k, so with many buckets only the widths near it are tried.
+    The best width is proportional to k, so with many buckets only widths near the one for 64
+    buckets, scaled up, are tried.
     """
     if k <= _EVERY_WIDTH:
         widths = range(1, k + 1)
@@ -436,11 +449,13 @@ def narrow_square_wave(k: int, privacy: Privacy) -> Window:
 
 
 def cdf_variance(channel: Floats) -> float:
-    """Returns the sum of n Var F(t) over all t, for the unbiased distribution function F.
+    """Returns the sum over t of n Var F(t), for the unbiased estimate F of the distribution
+    function.
 
-    ``channel`` has shape (inputs, outputs), and answers are evenly spread over the inputs. With D
-    the probabilities of the outputs, the least n Var of t'f is t' (Q D^-1 Q')^-1 t less the square
-    of t'f (Gauss-Markov), and F(t) adds up the first shares.
+    ``channel`` has shape (inputs, outputs), and answers are evenly spread over the inputs. Q is the
+    channel, D the diagonal matrix of the probabilities of the outputs, and f the shares. For any
+    weights w, the least n Var of w'f is w' (Q D^-1 Q')^-1 w less the square of w'f (Gauss-Markov).
+    F(t) is such a sum, of the first shares.
     """
     k = len(channel)
     information: Floats = (channel / channel.mean(axis=0)) @ channel.T

@@ -32,9 +32,11 @@ _LISTED = 126
 
 @dataclass(frozen=True)
 class Prices:
-    """Prices in dollars: of an hour of a core, a month of a gigabyte on disk, a gigabyte sent.
+    """Prices in dollars: of an hour of a core, of a month of a gigabyte on disk, of a gigabyte
+    sent.
 
-    They were assumed in November 2026, between cheap and dear offers; put in your own.
+    The defaults were assumed in November 2026, between cheap and expensive offers; replace them by
+    your own.
     """
 
     core_hour: float = 0.05
@@ -44,11 +46,11 @@ class Prices:
 
 @dataclass(frozen=True)
 class Fieldwork:
-    """The plan of when people answer: in ``waves`` of ``days`` each.
+    """The plan of when people answer: in ``waves``, each of which lasts ``days``.
 
-    At the busiest hour there are ``peak`` times as many reports as on average. With ``form`` people
-    open a web page with nothing of it in their cache; else devices send reports by themselves.
-    Files are kept for ``months``.
+    In the busiest hour there are ``peak`` times as many reports as on average. With ``form``,
+    people open the web form, and nothing of it is in the cache of their browser. Without it,
+    devices send reports by themselves. Files are kept for ``months``.
     """
 
     name: str
@@ -127,9 +129,10 @@ class Machines:
 
     @property
     def disks(self) -> float:
-        """The size of the disks for a wave in gigabytes.
+        """The size of the disks for a wave in gigabytes: five times that of the databases.
 
-        They hold the databases, twice that free for closing the survey, and two backups.
+        They hold the databases, free space of twice their size for closing the survey, and two
+        backups.
         """
         return 5 * self.database
 
@@ -151,7 +154,7 @@ class Machines:
 
     @property
     def money(self) -> tuple[float, float, float]:
-        """The dollars for cores, for disks and for the gigabytes that are sent."""
+        """The cost in dollars of the cores, of the disks, and of the gigabytes that are sent."""
         work, prices = self.fieldwork, self.prices
         hours = work.waves * work.days * 24
         months = work.waves * work.days / _MONTH + 1
@@ -161,9 +164,10 @@ class Machines:
 
     @property
     def strain(self) -> dict[str, float]:
-        """The needs for cores, line and memory, by these names, as multiples of one collector's.
+        """The needs of the survey by name, as multiples of what one collector has.
 
-        The largest says how many collectors are needed.
+        The names are cores, line and memory. The largest value, rounded up, is the number of
+        collectors.
         """
         return {
             "cores": self.cores / CORES,
@@ -183,8 +187,8 @@ def plan_machines(
     Each row has ``people``, ``reports`` over all waves, reports a second on ``average`` and at the
     ``peak``, ``cores``, ``collectors``, gigabytes ``sent``, of a wave in a ``database``, on
     ``disks`` and in ``parquet``, seconds of the ``closing`` and of the ``tally``, dollars for
-    ``core_hours``, ``gb_months`` and ``gb_sent``; and how many times one collector's ``alone_...``
-    it would take.
+    ``core_hours``, ``gb_months`` and ``gb_sent``; and ``alone_...``, the need for cores, line or
+    memory as a multiple of what one collector has.
 
     >>> from deniably.design.capacity import CENSUS, plan_machines
     >>> plan_machines(CENSUS, [1_000_000]).rows[0]["collectors"]

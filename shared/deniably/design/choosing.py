@@ -51,10 +51,10 @@ from deniably.survey.questions import Aim
 
 
 def for_choice(k: int, privacy: Privacy, name: str | None = None) -> OfChoice:
-    """Returns the mechanism for one answer out of k choices, by default subset selection.
+    """Returns the mechanism for one answer out of k choices.
 
-    It is the most accurate for every k and epsilon. ``name`` is that of another mechanism. Raises
-    ValueError for an unknown name.
+    By default it is subset selection, the most accurate one for every k and epsilon; ``name`` asks
+    for another. Raises ValueError for an unknown name.
 
     >>> for_choice(10, Privacy(odds=3)).omega
     3
@@ -63,10 +63,10 @@ def for_choice(k: int, privacy: Privacy, name: str | None = None) -> OfChoice:
 
 
 def for_ticks(k: int, maximum: int, privacy: Privacy, name: str | None = None) -> SomeOf:
-    """Returns the mechanism for up to ``maximum`` ticks of k options, by default the best one.
+    """Returns the mechanism for up to ``maximum`` ticks of k options.
 
-    That is the one with the smallest variance at a share of 1 in 5. ``name`` is that of another
-    mechanism. Raises ValueError for an unknown name, and where no mechanism keeps the privacy.
+    By default it is the one with the smallest variance at a share of 1 in 5; ``name`` asks for
+    another. Raises ValueError for an unknown name, and where no mechanism keeps the privacy.
     """
     if name:
         return TICKS[name].build(k, maximum, privacy)
@@ -74,9 +74,10 @@ def for_ticks(k: int, maximum: int, privacy: Privacy, name: str | None = None) -
 
 
 def for_scale(k: int, aim: Aim, privacy: Privacy, name: str | None = None) -> OfChoice | OfMean:
-    """Returns the mechanism for one of k ordered choices: for their distribution or their mean.
+    """Returns the mechanism for one of k ordered choices, by its ``aim``.
 
-    Raises ValueError where the mechanism is for numbers alone.
+    The aim is the distribution over the choices, or the mean of their scores. Raises ValueError
+    where ``name`` is a mechanism that is for numbers alone.
     """
     if aim == "distribution":
         return SCALE[name or "subset_selection"].build(k, privacy)
@@ -86,11 +87,11 @@ def for_scale(k: int, aim: Aim, privacy: Privacy, name: str | None = None) -> Of
 
 
 def for_mean(k: int, privacy: Privacy, name: str | None = None, beyond: Beyond = "clamp") -> OfMean:
-    """Returns the mechanism for a mean on a grid of k positions, by default the most accurate one.
+    """Returns the mechanism for a mean on a grid of k positions.
 
-    That is the one with the smallest worst-case variance. ``name`` is that of another mechanism;
+    By default it is the one with the smallest worst-case variance; ``name`` asks for another.
     ``beyond`` says what bounded Laplace noise does beyond the range. Raises ValueError for an
-    unknown name, and where the named one does not keep the privacy.
+    unknown name, and where the named mechanism does not keep the privacy.
     """
     if name == "bounded_laplace":
         return bounded_laplace(k, privacy, beyond)
@@ -104,11 +105,12 @@ def for_distribution(
 
     Up to epsilon 2 its width minimises the summed variance of the unbiased distribution function
     with evenly spread answers; above, it is the wider one of Li et al. (2020), for the displayed
-    distribution. Subset selection has less of that variance: with 32 buckets 26 % less at epsilon
-    0.25, 14 % at 1, 5 % at 2. But it has two to three times the error of the displayed distribution
-    (W1, 32 buckets, 2,000 people, epsilon up to 2). The answer's neighbours are no likelier in its
-    reports than other buckets, so the likelihood cannot use them. From about epsilon 4.5 on the
-    width is 1 of 32: k-ary response, which is then the best subset selection too.
+    distribution. Subset selection has a smaller summed variance: with 32 buckets 26 % less at
+    epsilon 0.25, 14 % at 1, 5 % at 2. But its error of the displayed distribution is two to three
+    times as large (W1, 32 buckets, 2,000 people, epsilon up to 2). In its reports the answer's
+    neighbours are no likelier than other buckets, so the likelihood cannot use them. From about
+    epsilon 4.5 on, the width is 1 of 32 buckets: k-ary response, which is then the best subset
+    selection too.
     """
     if name == "bounded_laplace":
         return bounded_laplace(k, privacy, beyond)
@@ -119,7 +121,8 @@ def for_vector(sizes: Sequence[int], privacy: Privacy, name: str | None = None) 
     """Returns the mechanism for the means of several numbers with ``sizes`` positions.
 
     By default it is the one with the smallest worst-case variance, averaged over the numbers.
-    Gaussian noise takes part where a delta is given; it needs grids of one size.
+    Gaussian noise is among the candidates where a delta is given; ValueError is raised if the sizes
+    then differ.
     """
     if name:
         return VECTOR[name].build(sizes, privacy)
@@ -151,12 +154,12 @@ M_co = TypeVar("M_co", bound=Mechanism, covariant=True)
 
 @dataclass(frozen=True)
 class Named(Generic[P, M_co]):
-    """A mechanism that authors can ask for by a name: ``build`` makes it.
+    """A mechanism that authors can ask for by a name; ``build`` returns it.
 
-    ``is_it`` tells it from others of its class. ``listed`` is its name in sentences that say what
-    is allowed; it is empty where the name would be a duplicate or of no use there. ``title`` is
-    what people call the mechanism, where that is not its name, or a function that makes it from the
-    mechanism.
+    ``is_it`` says whether a mechanism of its class was built in this way. ``listed`` is the name in
+    sentences that say what is allowed; it is empty for a second name of the same mechanism, and
+    where the name is of no use. ``title`` is what people call the mechanism, if that is not its
+    name: a text, or a function that makes the text from the mechanism.
     """
 
     build: Callable[P, M_co]
@@ -331,10 +334,10 @@ def scale_task(k: int, aim: Aim) -> Task:
 
 
 def number_task(k: int, aim: Aim, beyond: Beyond = "clamp") -> Task:
-    """Returns the task of estimating a number on a grid of k positions, by its ``aim``.
+    """Returns the task of estimating a mean on a grid, or a distribution over buckets, by ``aim``.
 
-    That is its mean, or its distribution over k buckets. ``beyond`` says what bounded Laplace noise
-    does beyond the range.
+    k is the number of positions of the grid, or of buckets. ``beyond`` says what bounded Laplace
+    noise does beyond the range.
     """
     if aim == "mean":
         return Task(MEAN, partial(for_mean, k, beyond=beyond))

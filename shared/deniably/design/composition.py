@@ -35,8 +35,8 @@ _COARSEST = 20  # steps of loss to the mean epsilon, at least
 def basic_composition(charges: Iterable[float | Fraction]) -> float:
     """Returns the sum of epsilons, of deltas or of rhos (sequential composition), rounded up.
 
-    For epsilons the sum is attained where all answers differ; no better "parallel" rule exists for
-    questions to one person. Source: Dwork and Roth 2014, theorem 3.16.
+    A sum of epsilons is attained where all answers differ. So "parallel composition" does not help
+    for questions to one person. Source: Dwork and Roth 2014, theorem 3.16.
 
     >>> basic_composition([0.5, 0.25])
     0.75
@@ -52,11 +52,13 @@ def basic_composition(charges: Iterable[float | Fraction]) -> float:
 
 
 def kairouz_delta(k: int, epsilon: float, whole: float) -> float:
-    """Returns the smallest delta with which k answers of ``epsilon`` keep the epsilon ``whole``.
+    """Returns the smallest delta with which k answers of ``epsilon`` each keep the epsilon
+    ``whole``.
 
-    The worst randomiser is binary: its loss is +epsilon with probability 1/(1 + e^-epsilon), else
-    -epsilon. With j of k positive, delta is the mean of (1 - e^{whole - (2j - k) epsilon})_+.
-    Source: Kairouz, Oh and Viswanath 2015 (ICML), theorem 3.3, as a privacy profile.
+    The worst randomiser has two outputs: its privacy loss is +epsilon with probability 1/(1 +
+    e^-epsilon), else -epsilon. With j positive losses out of k, delta is the mean of (1 - e^{whole
+    - (2j - k) epsilon})_+. Source: Kairouz, Oh and Viswanath 2015 (ICML), theorem 3.3, as a privacy
+    profile.
     """
     _check_answers(k, epsilon)
     if whole >= basic_composition([epsilon] * k):
@@ -65,7 +67,7 @@ def kairouz_delta(k: int, epsilon: float, whole: float) -> float:
 
 
 def kairouz_epsilon(k: int, epsilon: float, delta: float) -> float:
-    """Returns the smallest epsilon that k answers of ``epsilon`` each keep together with
+    """Returns the smallest epsilon that k answers of ``epsilon`` each keep together with this
     ``delta``."""
     _check_answers(k, epsilon)
     everything = basic_composition([epsilon] * k)
@@ -91,7 +93,10 @@ def kairouz_list(k: int, epsilon: float) -> list[tuple[float, float]]:
 
 
 def kairouz_closed_form(k: int, epsilon: float, delta: float) -> float:
-    """Returns an epsilon for k answers of ``epsilon`` in closed form; never below the exact one.
+    """Returns an epsilon that k answers of ``epsilon`` each keep together with ``delta``, in closed
+    form.
+
+    It is never below the smallest possible epsilon (``kairouz_epsilon``).
 
     Source: Kairouz, Oh and Viswanath 2015 (ICML), theorem 3.4.
     """
@@ -120,12 +125,13 @@ def _binary_law(k: int, epsilon: float) -> tuple[Floats, Floats]:
 class AnswerPair:
     """How well a report to one question tells two answers apart, as three probabilities.
 
-    With probability ``apart`` its privacy loss is +epsilon or -epsilon (odds e^epsilon to 1).
-    Otherwise both answers send it equally often. ``AnswerPair(epsilon)`` is the worst case of every
-    randomiser that keeps ``epsilon``.
+    With probability ``apart``, a report favours one of the two answers: its privacy loss is
+    +epsilon or -epsilon, with odds e^epsilon to 1. Otherwise the report is equally likely under
+    both answers. ``AnswerPair(epsilon)`` is the worst case of all randomisers that keep
+    ``epsilon``.
 
-    ``blind`` is the probability of a report that speaks for neither answer and is drawn alike for
-    every answer (0 where that is unknown). Raises ValueError unless ``epsilon > 0``,
+    ``blind`` is the part of the other reports that is drawn in the same way for every possible
+    answer: its probability, or 0 where that is unknown. Raises ValueError unless ``epsilon > 0``,
     ``0 < apart <= 1`` and ``0 <= blind <= 1 - apart``.
     """
 
@@ -144,7 +150,8 @@ class AnswerPair:
 
     @classmethod
     def subset_selection(cls, k: int, omega: int, epsilon: float) -> AnswerPair:
-        """Returns the pair of any two answers under subset selection; GRR (k-RR) has omega = 1.
+        """Returns the pair of any two answers under subset selection, which is GRR (k-RR) for omega
+        = 1.
 
         Raises ValueError unless omega is from 1 to k - 1.
         """
@@ -174,8 +181,8 @@ def composed_delta(pairs: Sequence[AnswerPair], whole: float) -> float:
     """Returns a delta with which answers to different questions keep the epsilon ``whole``.
 
     The exact laws of the privacy losses are convolved. Before that, every epsilon is rounded up to
-    a grid of 1/500 of their mean, or of 1/20 for 10,000 answers, which is on the safe side. The
-    result is exact for equal epsilons.
+    a multiple of 1/500 of their mean (1/20 for 10,000 answers), which makes delta larger, never
+    smaller. The result is exact for equal epsilons.
     """
     losses, weights = _law(pairs)
     if whole >= basic_composition(pair.epsilon for pair in pairs):
@@ -186,7 +193,7 @@ def composed_delta(pairs: Sequence[AnswerPair], whole: float) -> float:
 def composed_epsilon(pairs: Sequence[AnswerPair], delta: float) -> float:
     """Returns the smallest epsilon that answers to different questions keep with ``delta``.
 
-    It is rounded up as ``composed_delta`` is.
+    The result is rounded up in the way that ``composed_delta`` describes.
     """
     everything = basic_composition(pair.epsilon for pair in pairs)
     losses, weights = _law(pairs)
@@ -228,10 +235,10 @@ def _profile(losses: Floats, weights: Floats, whole: float) -> float:
 def binomial_window(n: int, share: float, deviations: int = 40) -> tuple[int, Floats]:
     """Returns the first likely count of a binomial (n, share) and the probabilities from there on.
 
-    Leaves out only counts less probable than 1e-290, or, within 10 ``deviations``, 1e-20. Each
-    probability is the one before times a ratio, outwards from the mode, and their sum is 1: the
-    relative error is about 1e-16 for each step from the mode. ``0 < share < 1``; near 1 take the
-    other outcome, whose share is exact.
+    Only counts with a probability below 1e-290 are left out, or below 1e-20 with ``deviations`` of
+    10. Each probability is computed from its neighbour, outwards from the mode, and their sum is 1;
+    the relative error is about 1e-16 for each step from the mode. ``share`` is strictly between 0
+    and 1. If it is near 1, count the other outcome, whose share is exact.
     """
     mode = min(n, math.floor((n + 1) * share))
     odds = share / (1 - share)
@@ -250,7 +257,8 @@ def binomial_window(n: int, share: float, deviations: int = 40) -> tuple[int, Fl
 
 
 def rho_of_pure(epsilon: float) -> float:
-    """Returns the rho of a randomiser that keeps ``epsilon``: epsilon tanh(epsilon/2), tight.
+    """Returns the smallest rho for every randomiser that keeps ``epsilon``: epsilon
+    tanh(epsilon/2).
 
     It is the mean loss of binary randomised response (Steinke 2024, "Tight RDP and zCDP bounds
     from pure DP").
@@ -273,9 +281,9 @@ def rho_of_gaussian(sensitivity: float, sigma: float) -> float:
 def zcdp_delta(rho: float, epsilon: float) -> float:
     """Returns a delta with which rho-zCDP keeps ``epsilon``.
 
-    The minimum over alpha > 1 of e^{(alpha-1)(alpha rho - epsilon)} (1 - 1/alpha)^alpha /
-    (alpha - 1); any alpha gives a true bound. Source: Canonne, Kamath and Steinke 2020
-    (NeurIPS), corollary 13. Raises ValueError unless rho is above 0 and epsilon from 0.
+    It is the minimum over alpha > 1 of e^{(alpha-1)(alpha rho - epsilon)} (1 - 1/alpha)^alpha /
+    (alpha - 1); any alpha gives a true bound. Source: Canonne, Kamath and Steinke 2020 (NeurIPS),
+    corollary 13. Raises ValueError unless rho is above 0 and epsilon from 0.
     """
     if not (rho > 0 and epsilon >= 0):
         raise ValueError(

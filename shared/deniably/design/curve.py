@@ -30,14 +30,14 @@ class Curve(Table):
 
     Each row has ``question``, ``epsilon``, ``odds``, ``worst_guess`` (a probability), ``n``,
     ``margin``, ``direct``, ``curator`` and ``design_effect`` as in ``planning.Plan``. ``curves``
-    are the plans by question.
+    has the same plans as (question, plans) pairs.
     """
 
     curves: Sequence[tuple[str, Sequence[Plan]]]
 
 
 def curve_of(goal: Goal, margin: float, confidence: float = 0.95) -> list[Plan]:
-    """Returns the plans for a ``margin`` at those of ``EPSILONS`` where it can be reached.
+    """Returns a plan for the ``margin`` at each of ``EPSILONS`` where this margin can be reached.
 
     Raises ValueError unless the margin is within (0, 1).
     """
@@ -51,10 +51,11 @@ def curve_of(goal: Goal, margin: float, confidence: float = 0.95) -> list[Plan]:
 
 
 def survey_goals(survey: Survey, share: float | None = None) -> Iterator[tuple[str, Goal]]:
-    """Yields (name, goal) of each question: the goal of its figure that needs most respondents.
+    """Yields (name, goal) of each question, with the goal of the figure that needs most
+    respondents.
 
-    At another epsilon the goal takes the mechanism that the question would have there. ``share`` is
-    the expected share, None for the worst.
+    For each epsilon, the goal uses the mechanism that the question would have at that epsilon.
+    ``share`` is the expected share, None for the worst.
     """
     reports = survey.asked / len(survey.questions)
     for question in survey.questions:

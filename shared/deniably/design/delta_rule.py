@@ -15,9 +15,9 @@ n. The number is this software's own."""
 def most_delta(n: int) -> Fraction:
     """Returns the largest delta that causes no warning: 1/n**2, or 1/(FAR n) for n below ``FAR``.
 
-    With 1/n**2, a mechanism that publishes each answer with the probability delta shows anybody's
-    with a probability of 1/n at most. Source: Near and Abuah 2021, "Programming Differential
-    Privacy", chapter on approximate differential privacy.
+    A mechanism that publishes each of n answers with probability 1/n**2 publishes any answer at all
+    with probability at most 1/n. Source: Near and Abuah 2021, "Programming Differential Privacy",
+    chapter on approximate differential privacy.
     """
     return Fraction(1, n * max(n, FAR))
 

@@ -42,9 +42,10 @@ BEYOND = "no number of respondents shows so small a difference"
 
 @dataclass(frozen=True)
 class ValueTest:
-    """A test of whether a share is ``null``, in a population where it is ``true``: ``against``.
+    """The test of whether a share is ``null``, in a population where it is ``true``.
 
-    The test is by exact binomial tails; p and q are the chances of support.
+    It is the exact test by binomial tails of ``difference.against``. A report supports the choice
+    with probability p if it is the true answer, else with q.
     """
 
     p: float
@@ -53,9 +54,9 @@ class ValueTest:
     true: float
 
     def power(self, n: int, level: float = 0.05) -> float:
-        """Returns the probability that n respondents show the difference.
+        """Returns the probability that the test rejects with n respondents.
 
-        It is exact up to n = 10^7; beyond, the normal law of a count is taken.
+        It is exact up to n = 10^7, and computed from the normal distribution above.
         """
         if n > _MOST_EXACT:
             return self._normal(n, level)
@@ -93,8 +94,9 @@ class ValueTest:
 class GroupsTest:
     """A test of whether the shares ``first`` and ``second`` of two independent groups are equal.
 
-    Half a step is taken off the difference, as ``between_groups`` does. ``part`` of all respondents
-    are in the first group; None stands for two waves of n each. p and q are the chances of support.
+    Half a step is subtracted from the difference, as in ``between_groups``. The first group has the
+    fraction ``part`` of all respondents; None stands for two waves of n each. A report supports the
+    choice with probability p if it is the true answer, else with q.
     """
 
     p: float
@@ -104,10 +106,10 @@ class GroupsTest:
     part: float | None = 0.5
 
     def power(self, n: int, level: float = 0.05) -> float:
-        """Returns the probability that n respondents show the difference, summed over counts.
+        """Returns the probability that the test rejects with n respondents, summed over all counts.
 
-        Where more than 20,000 counts are likely (n above some millions), it is that of the normal
-        laws of both counts, with the half step.
+        Where more than 20,000 counts are likely (n above some millions), it is computed from normal
+        distributions of both counts, with the half step.
         """
         n1, n2 = self.sizes(n)
         z = NormalDist().inv_cdf(1 - level / 2)
@@ -170,11 +172,11 @@ class GroupsTest:
 
 
 def least_n(power_at: PowerAt, target: float, near: int, smallest: int = 2) -> int:
-    """Returns the smallest n with a power of at least ``target``, also at some further n's.
+    """Returns the smallest n from which on the power is at least ``target``.
 
-    These are the next 3 % of n's, and at least 5; beyond n = 20,000, where power hardly goes up and
-    down, the next 30. The search starts at ``near``; no n is below ``smallest``. Raises ValueError
-    where n would be beyond 10^12.
+    Power goes up and down with n. So the power must also be enough at the next 3 % of numbers, at
+    least 5, or at the next 30 above n = 20,000. The search starts at ``near``; no n is below
+    ``smallest``. Raises ValueError where n would be beyond 10^12.
     """
     crossing = _crossing(power_at, target, max(near, smallest), smallest)
     n = run = max(smallest, floor_of(crossing) if crossing > smallest else smallest)
@@ -188,14 +190,15 @@ def least_n(power_at: PowerAt, target: float, near: int, smallest: int = 2) -> i
 
 
 def window(n: int) -> int:
-    """Returns for how many n's after ``n`` the power has to hold."""
+    """Returns at how many numbers after ``n`` the power must be enough, too."""
     return _OF_LARGE if n > _LARGE else max(ceil(_WINDOW * n), _LEAST_WINDOW)
 
 
 def floor_of(crossing: int) -> int:
-    """Returns where to start the search for the smallest n, a little below a ``crossing``.
+    """Returns where to start the search for the smallest n: a little below ``crossing``.
 
-    Power rises and falls about a crossing of the target, so a smaller n may have it, too.
+    At ``crossing`` the power reaches the target. It goes up and down there, so a smaller n may have
+    enough power, too.
     """
     return max(crossing - window(crossing) // 2 - _LEAST_WINDOW, 1)
 

@@ -37,9 +37,9 @@ _HEADING = ("", "answers", "sum", "exact", "zCDP")
 class Total:
     """The privacy loss of ``answers`` answers of one person together.
 
-    ``loss`` is the plain sum of their losses. They keep the epsilon ``exact`` with the delta
-    ``exact_delta``, and the epsilon ``zcdp`` with ``DELTA``. Both are rounded up. For few answers
-    ``zcdp`` is above the sum.
+    ``loss`` is the sum of the losses of the answers. Together the answers keep the epsilon
+    ``exact`` with the delta ``exact_delta``, and the epsilon ``zcdp`` with ``DELTA``. Both epsilons
+    are rounded up. For few answers ``zcdp`` is above the sum.
     """
 
     answers: int
@@ -52,9 +52,9 @@ class Total:
 def exact_epsilon(losses: Iterable[Loss], delta: Fraction = DELTA) -> float:
     """Returns the smallest epsilon that randomisers with these ``losses`` keep together.
 
-    It holds but for ``delta`` and the sum of their own deltas. Source: Kairouz, Oh and Viswanath
-    2015 (ICML), theorem 3.3; the answers may be adaptive. For different epsilons it is an upper
-    bound, that of ``composition.composed_epsilon``.
+    The delta that goes with it is ``delta`` plus the sum of the randomisers' own deltas. Source:
+    Kairouz, Oh and Viswanath 2015 (ICML), theorem 3.3; the answers may be adaptive. For different
+    epsilons the result is the upper bound of ``composition.composed_epsilon``.
     """
     each = [loss for loss in losses if loss.odds_bound > 1]
     if not each:
@@ -63,9 +63,10 @@ def exact_epsilon(losses: Iterable[Loss], delta: Fraction = DELTA) -> float:
 
 
 def total_of(mechanisms: Sequence[Mechanism | Memoised[Any]], count: int, times: int = 1) -> Total:
-    """Returns the total of one person who answers ``count`` of the questions, ``times`` times each.
+    """Returns the total privacy loss of one person over several answers.
 
-    ``mechanisms`` are those of all questions; those that give away most count.
+    The person answers ``count`` questions, ``times`` times each. ``mechanisms`` are those of all
+    questions of the survey; the ``count`` with the largest losses are taken.
     """
     losses = [mechanism.loss for mechanism in mechanisms]
     some = sorted(losses, reverse=True)[:count] * times
@@ -84,8 +85,8 @@ def total_of(mechanisms: Sequence[Mechanism | Memoised[Any]], count: int, times:
 def rho(mechanism: Mechanism | Memoised[Any]) -> float:
     """Returns the rho of one answer's zero-concentrated differential privacy (zCDP).
 
-    Only Gaussian noise has a delta. It is on one number or several. One person changes each by
-    its whole range at most.
+    A mechanism with a delta is Gaussian noise on one number or several, each of which one person
+    changes by at most its whole range. For other mechanisms the rho follows from the epsilon.
     """
     if not mechanism.loss.delta:
         return rho_of_pure(_up(mechanism.loss))
@@ -102,7 +103,8 @@ def _sigma(law: Law) -> float:
 def exact_totals(survey: Survey) -> Table:
     """Returns a table with a row for one wave and, in a panel, one for all waves.
 
-    Each row has ``answers``, and the epsilons ``sum``, ``exact`` and ``zcdp`` with their deltas.
+    Each row has the number of ``answers``, and the epsilon of their ``sum``, of ``exact``
+    composition and of ``zcdp``, with the deltas.
     """
     mechanisms = [question.mechanism for question in survey.questions]
     totals = [(_together(survey), total_of(mechanisms, survey.asked))]
@@ -169,7 +171,8 @@ _WORTH = 0.9
 def rounded_up(epsilon: float) -> str:
     """Returns an epsilon as text with two decimals, rounded up.
 
-    What was added for the rounding of floats does not raise the last digit.
+    An excess of up to 10^-8, which guards against rounding of floats, does not raise the last
+    digit.
     """
     return f"{ceil(epsilon * 100 - 1e-6) / 100:.2f}"
 

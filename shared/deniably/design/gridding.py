@@ -34,9 +34,9 @@ _NORMAL = np.array([NormalDist().cdf(each) for each in _TABLE])
 
 @dataclass(frozen=True)
 class Suggestion:
-    """The ``grid`` of a map (areas along a side) with the smallest error for ``n`` reports.
+    """The best ``grid`` of a map for ``n`` reports, as a number of areas along a side.
 
-    The error of the map's own grid is ``times`` as large.
+    The error of the map's present grid is ``times`` as large.
     """
 
     n: int
@@ -45,7 +45,10 @@ class Suggestion:
 
 
 def suggested(question: Point, n: int) -> Suggestion:
-    """Returns the best grid for n reports at the odds of the map, no finer than its positions."""
+    """Returns the best grid for n reports, at the odds of the map.
+
+    Its areas are no smaller than the positions of the map's sides.
+    """
     own, other = question.report_mechanism.own, question.report_mechanism.other
     finest = min(LARGEST_GRID, *(part.range.positions for part in question.parts))
     best = best_grid(own, other, n, finest)
@@ -55,7 +58,7 @@ def suggested(question: Point, n: int) -> Suggestion:
 
 @lru_cache(maxsize=256)
 def best_grid(own: int, other: int, n: int, finest: int = LARGEST_GRID) -> int:
-    """Returns the grid of 2 to ``finest`` areas a side with the smallest ``map_error``.
+    """Returns the number of areas a side, from 2 to ``finest``, with the smallest ``map_error``.
 
     The odds of a report are ``own / other``, and there are ``n`` reports.
     """
@@ -67,7 +70,8 @@ def map_error(own: int, other: int, grid: int, n: int) -> float:
     """Returns the integrated squared error of the density that a map of ``n`` reports shows.
 
     The map has ``grid`` areas a side and the odds ``own / other``. The error is relative to the
-    integral of the squared density, and the geometric mean of a town's and a region's.
+    integral of the squared density. The result is the geometric mean of two cases: people spread as
+    in a town, and as in a region.
     """
     mechanism = subset_selection(grid**2, own, other)
     logs = 0.0
@@ -158,9 +162,10 @@ _WORTH = 1.15
 
 
 def grid_support(question: Point, n: int, answered: float = 1.0) -> str:
-    """Returns a sentence on which grid ``n`` respondents support, and what the map's own costs.
+    """Returns a sentence on the best grid for ``n`` respondents, and the error of the map's own
+    grid.
 
-    The fraction ``answered`` of them is asked the question.
+    A fraction ``answered`` of the respondents is asked the question.
     """
     suggestion = suggested(question, max(1, round(n * answered)))
     best = f"with {n:,} respondents grid: {suggestion.grid} errs least"
@@ -170,9 +175,9 @@ def grid_support(question: Point, n: int, answered: float = 1.0) -> str:
 
 
 def grid_note(question: Point, respondents: Sequence[int], answered: float = 1.0) -> str:
-    """Returns a sentence where a map's grid errs clearly more than the best; else empty.
+    """Returns a sentence where the error of a map's grid is clearly above the smallest; else empty.
 
-    ``respondents`` are the numbers of people to check, of whom the fraction ``answered`` is asked.
+    ``respondents`` are the numbers of people to check, of whom a fraction ``answered`` is asked.
     """
     return "; ".join(
         grid_support(question, n, answered)
@@ -185,10 +190,11 @@ def grid_note(question: Point, respondents: Sequence[int], answered: float = 1.0
 
 
 def even_grid(usual: int, positions: Sequence[int]) -> int:
-    """Returns the finest grid up to ``usual`` areas a side whose areas are equally large.
+    """Returns the finest grid, up to ``usual`` areas a side, whose areas are equally large.
 
-    ``positions`` are the numbers of positions along the sides; each area then has equally many.
-    Grids from 3/4 of ``usual`` up to it are tried; where none is even, ``usual`` is returned.
+    ``positions`` are the numbers of positions along the sides of the map; in an even grid all areas
+    have equally many. Grids from 3/4 of ``usual`` up to ``usual`` are tried; where none is even,
+    ``usual`` is returned.
     """
     return max((grid for grid in _even(positions) if 0.75 * usual <= grid <= usual), default=usual)
 
@@ -196,7 +202,7 @@ def even_grid(usual: int, positions: Sequence[int]) -> int:
 def uneven_note(question: Point) -> str:
     """Returns a sentence where areas hold clearly unequal numbers of positions; else empty.
 
-    It says how to change that. Of areas with ten positions and eleven nobody sees a difference.
+    The sentence says how to change that. Areas with ten and with eleven positions count as equal.
     """
     grid = question.grid
     ranges = {part.name: part.range for part in question.parts}

@@ -82,8 +82,8 @@ def best_channel(k: int, own: int, other: int) -> MeanDesign:
     The variables are the probabilities of outputs with given values at evenly spaced rows; the best
     channels are staircases (Kairouz, Oh and Viswanath 2014): each output has one of two
     probabilities. Positions between rows are rounded at random, which the programme accounts for.
-    The weights are whole numbers, whose odds are checked exactly. Raises ValueError where no
-    channel is found.
+    The result has whole numbers as weights, whose odds are checked exactly. Raises ValueError where
+    no channel is found.
     """
     best: MeanDesign | None = None
     for r in sorted({min(r, k) for r in (*_ROWS, k) if r <= _ROWS[-1]}):

@@ -29,8 +29,8 @@ class Planned(Table):
     Each row has ``question``, ``figure``, ``epsilon``, ``odds``, ``worst_guess`` (the largest
     probability of a right guess between two equally likely answers), ``delta`` (a text), ``n``
     respondents and a ``note``. ``margin`` is half an interval, as a fraction of 1 for a share or of
-    the range for a mean. ``direct`` is how many people direct questions would take, ``curator`` how
-    many a trusted curator would, and ``design_effect`` is n / direct.
+    the range for a mean. ``direct`` is how many people direct questions without noise would need,
+    ``curator`` how many a trusted curator would need, and ``design_effect`` is n / direct.
     """
 
 
@@ -49,11 +49,11 @@ def plan_survey(
 
     With both, it finds the epsilon that each question would need. ``margin`` is half an interval:
     0.05 for five points of a share, or five percent of the range of a mean. ``share`` is the
-    expected share, by default that with the widest margin. ``confidence`` is the part of surveys in
-    which margins hold. ``times`` multiplies every question's epsilon. ``counts`` adds what the
-    counts of as many reports give away to people who see nothing else. ``asked`` is the part of
-    people who are asked a question with ``show_if``, for the margins of these. Raises ValueError
-    where neither n nor margin is given, and where no epsilon is enough.
+    expected share, by default the one with the widest margin. ``confidence`` is the fraction of
+    surveys in which margins hold. ``times`` multiplies every question's epsilon. ``counts`` adds
+    notes on the privacy against people who see only the counts of reports. ``asked`` is the
+    fraction of people who are asked a question with ``show_if``, for margins among these people.
+    Raises ValueError where neither n nor margin is given, and where no epsilon is enough.
 
     >>> from deniably import load_survey, plan_survey
     >>> survey = load_survey({
@@ -80,7 +80,7 @@ def plan_survey(
 def planned(
     rows: Sequence[PlanRow], confidence: float, caption: str = "", more: Sequence[str] = ()
 ) -> Planned:
-    """Returns the table of some plans; ``more`` are notes that come before its own."""
+    """Returns the table of some plans, with the notes ``more`` before the table's own notes."""
     notes = [*more, *_notes(rows, confidence)]
     return Planned(caption, list(map(_cells, rows)), _shown(rows), _TEXTS, notes)
 

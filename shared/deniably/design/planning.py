@@ -52,14 +52,16 @@ class Plan:
 
     @property
     def design_effect(self) -> float:
-        """The ratio n / direct: how many times the respondents of a direct question are needed."""
+        """The ratio n / direct: how many times more people are needed than if they were asked
+        directly."""
         return self.n / self.direct
 
 
 @dataclass(frozen=True)
 class Goal:
-    """A quantity to estimate, by the variance of one report: ``variance(epsilon)``.
+    """A quantity to estimate.
 
+    ``variance(epsilon)`` is the variance of an estimate from one report with this epsilon.
     ``spread`` is the variance of one true answer: f (1 - f) for a share, at most 1/4. ``reports``
     is the fraction of respondents who answer (1 unless questions are sampled).
     """
@@ -72,10 +74,11 @@ class Goal:
 def share_goal(
     k: int, share: float | None = None, maximum: int | None = None, reports: float = 1.0
 ) -> Goal:
-    """Returns the goal of estimating a share of one of k choices, or of k options.
+    """Returns the goal of estimating the share of one of k choices, or of one of k options.
 
-    With ``maximum``, up to so many options apply to a person. ``share`` None stands for the worst
-    share. Raises ValueError unless the share is within [0, 1].
+    With ``maximum``, the question is about options, of which a person may tick so many. ``share``
+    is the expected share; None stands for the one with the largest variance. Raises ValueError
+    unless the share is within [0, 1].
     """
     if share is not None:
         _check_share(share)
@@ -93,9 +96,9 @@ def share_goal(
 
 
 def mean_goal(positions: int, reports: float = 1.0) -> Goal:
-    """Returns the goal of estimating a mean on a grid, as a fraction of its range.
+    """Returns the goal of estimating a mean on a grid of ``positions``, as a fraction of its range.
 
-    The spread of answers is the worst.
+    The variances are those for the worst distribution of answers.
     """
 
     def variance(epsilon: float) -> float:
@@ -108,7 +111,7 @@ def mean_goal(positions: int, reports: float = 1.0) -> Goal:
 def respondents_for(goal: Goal, epsilon: float, margin: float, confidence: float = 0.95) -> Plan:
     """Returns the plan with the fewest respondents for a ``margin``.
 
-    Raises ValueError unless it is within (0, 1).
+    Raises ValueError unless the margin is within (0, 1).
 
     >>> respondents_for(share_goal(2), epsilon=1, margin=0.05).n
     1799
@@ -182,7 +185,7 @@ def curator_respondents(spread: float, epsilon: float, margin: float, z: float) 
 def mechanism_goal(mechanism: Pure, share: float | None, reports: float) -> Goal:
     """Returns the goal of estimating a share with a given mechanism, whose epsilon is fixed.
 
-    ``share`` None stands for the worst share.
+    ``share`` is the expected share; None stands for the one with the largest variance.
     """
     score = of_choice(mechanism)
     at = score.peak if share is None else share
@@ -220,11 +223,12 @@ def plan_figures(
 ) -> list[PlanRow]:
     """Plans all figures of a survey, at the survey's own epsilons, or ``times`` as much.
 
-    With ``n`` it gives margins, with ``margin`` respondents, and with both the epsilon that each
-    question would need. A group of figures is one row, for the figure with the largest variance.
-    ``share`` is the expected share, by default the worst. Shares of a question with ``show_if`` are
-    everybody's; a note has the margin of those who are asked, where ``asked`` of all are. Raises
-    ValueError where neither n nor margin is given, and where no epsilon is enough.
+    With ``n``, the plans have margins; with ``margin``, numbers of respondents; with both, the
+    epsilon that each question would need. A group of figures is one row, for the figure with the
+    largest variance. ``share`` is the expected share, by default the one with the largest variance.
+    For a question with ``show_if``, margins are of shares of all people. A note has the margin
+    among the people who are asked, if these are a fraction ``asked`` of all. Raises ValueError
+    where neither n nor margin is given, and where no epsilon is enough.
     """
     if share is not None:
         _check_share(share)
@@ -306,8 +310,10 @@ def _check_asked(asked: float) -> None:
 
 
 def price_of_width(question: Question) -> str:
-    """Returns a sentence on what the width of a number's window costs; empty where it costs
-    nothing."""
+    """Returns a sentence on how much wider intervals are because a number's window is wide.
+
+    It is empty where they are not wider.
+    """
     price = width_price(question.report_mechanism)
     if price < _WORTH_SAYING:
         return ""
@@ -349,7 +355,8 @@ def combined_plan(survey: Survey, rows: Sequence[PlanRow]) -> Plan:
 def variance_at(question: Question, group: Group, share: float | None, epsilon: float) -> float:
     """Returns n times the variance of a group's figure if the question had this ``epsilon``.
 
-    ``share`` None stands for the worst share. The result is inf where no mechanism fits.
+    ``share`` is the expected share; None stands for the one with the largest variance. The result
+    is inf where no mechanism fits.
     """
     claim = question.claim
     delta = Fraction(claim.delta) if isinstance(claim.delta, str) else None

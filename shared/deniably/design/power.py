@@ -42,8 +42,8 @@ _SAID: dict[TestOf, str] = {
 class NormalTest:
     """A two-sided test of an estimate that is about normal, with a standard error of sd / sqrt(n).
 
-    sd is ``null`` under the hypothesis, and ``alternative`` where the true value is ``difference``
-    away.
+    The true value is ``difference`` away from the hypothesis. sd is ``null`` if the hypothesis is
+    true, and ``alternative`` at the true value.
     """
 
     difference: float
@@ -51,7 +51,7 @@ class NormalTest:
     alternative: float
 
     def power(self, n: int, level: float = 0.05) -> float:
-        """Returns the probability that n respondents show the difference."""
+        """Returns the probability that the test rejects with n respondents."""
         z = NormalDist().inv_cdf(1 - level / 2)
         shift = abs(self.difference) * sqrt(n)
         sides = ((shift - z * self.null), (-shift - z * self.null))
@@ -79,11 +79,11 @@ def share_test(
     of: TestOf,
     first: float = 0.5,
 ) -> NormalTest:
-    """Returns the normal test of a share that is ``share``, against ``share + difference``.
+    """Returns the normal test of a difference between ``share`` and ``share + difference``.
 
-    ``variance`` is that of one report at a true share. ``of`` says what is compared: a value, two
-    groups, of which the first has the part ``first`` of the respondents, or two waves. Raises
-    ValueError unless both shares are within 0 and 1.
+    ``variance`` is that of one report at a true share. ``of`` says what is compared: a share with a
+    fixed value, two groups (the first has the fraction ``first`` of the respondents), or two waves.
+    Raises ValueError unless both shares are within 0 and 1.
     """
     other = share + difference
     if not (0 <= share <= 1 and 0 <= other <= 1):
@@ -97,7 +97,7 @@ def share_test(
 
 
 def mean_test(variance: float, difference: float, of: TestOf, first: float = 0.5) -> NormalTest:
-    """Returns the normal test of a mean whose reports have the same ``variance`` for all answers.
+    """Returns the normal test of a mean, where all reports have the same ``variance``.
 
     ``of`` and ``first`` are as in ``share_test``.
     """
@@ -107,10 +107,11 @@ def mean_test(variance: float, difference: float, of: TestOf, first: float = 0.5
 
 
 def slope_test(p: float, q: float, share: float, slope: float) -> NormalTest:
-    """Returns the normal test of whether a logistic slope is 0, where it is ``slope``.
+    """Returns the normal test of whether a logistic slope is 0, where the true one is ``slope``.
 
-    ``share`` is that of yes at the covariate's mean. The variances are those of the expected
-    information, at no slope and at this one. Raises ValueError unless the share is within 0 and 1.
+    ``share`` is the share of yes at the covariate's mean. The variances come from the expected
+    information, at a slope of 0 and at ``slope``. Raises ValueError unless the share is within 0
+    and 1.
     """
     if not 0 < share < 1:
         raise ValueError(f"share is {share:g}; a logistic slope needs one between 0 and 1")
@@ -133,9 +134,9 @@ class Powered(Table):
     """The table of a power analysis, with a row for each figure that the test is about.
 
     Each row has ``question``, ``figure``, ``test``, ``share`` (None for a mean), ``difference``,
-    ``n`` respondents, ``power``, ``level``, ``direct`` (how many people direct questions would
-    take), ``design_effect`` and ``method``: how power was found, "exact", "numeric", "simulated" or
-    "normal".
+    ``n`` respondents, ``power``, ``level``, ``direct`` (how many people direct questions without
+    noise would need), ``design_effect`` and ``method``, by which the power was computed: "exact",
+    "numeric", "simulated" or "normal".
     """
 
 
@@ -153,13 +154,13 @@ def plan_power(
 ) -> Powered:
     """Plans a test: the respondents for a ``power``, or the power of ``n`` respondents.
 
-    ``test`` is of a difference from a "value", between two "groups" (of which the ``first`` is that
-    part of the respondents, by default half), between two "waves" of n each, or of a "slope": then
-    ``difference`` is a logistic slope for one standard deviation of a covariate. Otherwise it is
-    0.1 for ten points of a share, or for a tenth of the range of a mean. ``share`` is the share in
-    the first group, by default the worst. All questions are planned, or one ``question``. Raises
-    ValueError unless exactly one of power and n is given, for an unknown question, and where
-    nothing can be tested.
+    ``test`` is "value" for a comparison with a fixed value, "groups" for two groups (``first`` is
+    the fraction of respondents in the first one), "waves" for two waves of n each, or "slope".
+    ``difference`` is 0.1 for ten points of a share, or for a tenth of the range of a mean. For
+    "slope" it is the logistic slope for one standard deviation of a covariate. ``share`` is the
+    share in the first group, by default the one with the largest variance. All questions are
+    planned, or one ``question``. Raises ValueError unless exactly one of power and n is given, for
+    an unknown question, and where nothing can be tested.
     """
     _check(difference, power, n, test, level, first)
     questions = [each for each in survey.questions if question in (None, each.name)]
@@ -207,8 +208,10 @@ def plan_power(
 
 @dataclass(frozen=True)
 class Needed:
-    """About how many ``people`` a test of a question's figure takes; ``openly`` if it were asked
-    directly."""
+    """About how many people a test of one of a question's figures needs.
+
+    ``people`` is for the survey's mechanism, ``openly`` for a direct question without noise.
+    """
 
     question: str
     people: int
@@ -218,12 +221,12 @@ class Needed:
 def about_needed(
     survey: Survey, difference: float, *, power: float = 0.8, level: float = 0.05
 ) -> list[Needed]:
-    """Returns about how many people show a difference between two halves of them, by a formula.
+    """Returns about how many people are needed to show a ``difference`` between two halves of them.
 
-    There is an entry for each figure that ``plan_power`` would test. That sums over all counts,
-    which may take a second; this is within four per cent of it, by Fleiss' correction for
-    continuity (Fleiss, Levin and Paik 2003, 4.2.3). Raises ValueError for a difference, a power or
-    a level that is out of range.
+    There is an entry for each figure that ``plan_power`` would test. ``plan_power`` sums over all
+    counts, which may take a second. The formula here is within four per cent of that; it has
+    Fleiss' continuity correction (Fleiss, Levin and Paik 2003, 4.2.3). Raises ValueError for a
+    difference, a power or a level that is out of range.
     """
     _check(difference, power, None, "groups", level, 0.5)
     part = float(survey.asked / len(survey.questions))

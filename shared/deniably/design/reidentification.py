@@ -51,7 +51,11 @@ _TIE = 9  # decimals to which log likelihood ratios are equal
 
 @dataclass(frozen=True)
 class Recognition:
-    """The ``share`` of ``people`` of one stratum that can be recognised over ``waves`` waves."""
+    """The risk that people are recognised by their earlier reports.
+
+    ``share`` is the share of the ``people`` in one stratum whose report of the last wave can be
+    linked to their earlier ones, over ``waves`` waves.
+    """
 
     share: float
     people: int
@@ -59,25 +63,32 @@ class Recognition:
 
     @property
     def of_1000(self) -> int:
-        """The share of recognised people as a number of 1,000."""
+        """How many of 1,000 people can be recognised, rounded."""
         return round(self.share * _OF)
 
     @property
     def stated(self) -> bool:
-        """Whether the form tells respondents: from 1 in 100 on, and twice what guessing gives."""
+        """Whether the form tells respondents of the risk.
+
+        It does where the share is at least 1 in 100, and at least twice what guessing gives.
+        """
         return self.share >= max(_STATED, 2 / self.people)
 
     @property
     def grave(self) -> bool:
-        """Whether an author must confirm the share: from 1 in 10 on, and three times what guessing
-        gives."""
+        """Whether an author must confirm the risk.
+
+        That is so where the share is at least 1 in 10, and at least three times what guessing
+        gives.
+        """
         return self.share >= max(_GRAVE, 3 / self.people)
 
     def agrees(self, stated: int | None) -> bool:
-        """Returns whether ``stated`` of 1,000 is within a quarter of this simulation (SPEC 4.4).
+        """Returns whether a survey's ``stated`` number of recognisable people agrees with this
+        simulation.
 
-        None, where a survey states nothing, agrees if three quarters of the share need not be
-        stated.
+        The number is of 1,000 people, and may be a quarter off (SPEC 4.4). None, where a survey
+        states no number, agrees if three quarters of the share need not be stated.
         """
         if stated is None:
             return not replace(self, share=self.share * _NEAR).stated
@@ -88,7 +99,8 @@ _NEAR = 0.75  # a stated figure may be a quarter off (SPEC 4.4)
 
 
 def recognition(survey: Survey) -> Recognition:
-    """Simulates how many people of the panel can be recognised of which ``survey`` is a wave."""
+    """Simulates the share of people who can be recognised in the panel of which ``survey`` is a
+    wave."""
     assert isinstance(survey.waves, Waves)
     people, waves = survey.waves.smallest_group, survey.waves.number
     mechanisms = (cast(Asked, question.mechanism) for question in survey.questions)
@@ -105,11 +117,12 @@ def recognised(
 ) -> float:
     """Simulates which share of ``people`` is rightly linked to their report of the last wave.
 
-    ``mechanisms`` holds the mechanism of each question, and there are ``waves`` waves. The attacker
-    knows all earlier reports of everybody, and with ``known`` the true answers of everybody too.
-    Then ``waves`` may be 1. Answers are spread as i**-s with an s of ``spreads``; the largest share
-    counts. As it is simulated, its standard deviation is some percent of it. Ties are broken at
-    random. The same arguments give the same share. Raises ValueError for too few people or waves.
+    ``mechanisms`` has the mechanism of each question. The attacker knows all earlier reports of
+    everybody, and with ``known`` the true answers of everybody too. With ``known``, ``waves`` may
+    be 1. The i-th answer has a share in proportion to i**-s; of the results for each s in
+    ``spreads`` the largest is returned. The simulation's standard deviation is some percent of the
+    result. Ties are broken at random. The same arguments give the same share. Raises ValueError for
+    too few people or waves.
     """
     if people < 2 or waves < 2 - known:
         raise ValueError(f"{people} people and {waves} waves; give at least 2 of each")
@@ -359,7 +372,10 @@ def _sent_rows(kept: Memoised[Any]) -> Floats:
 
 
 def overlap_law(mechanism: HasLaw[Supporting]) -> list[Fraction]:
-    """Returns P(two reports of one memo have i choices in common), for i from 0 to omega."""
+    """Returns P(two reports from one memo have i choices in common), for i from 0 to omega.
+
+    The memo is the permanently randomised answer, from which ``mechanism`` makes the reports.
+    """
     law = mechanism.law
     k, omega, inside = law.k, law.most, law.p
 

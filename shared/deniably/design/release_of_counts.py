@@ -32,8 +32,9 @@ _WORTH = 0.8
 class CountsAlone:
     """The privacy of the published counts of ``n`` honest reports: ``epsilon`` with ``delta``.
 
-    ``full`` is the loss of one report. Where ``proved`` is false, the worst answers of the other
-    people were searched for and not proved to be the worst, as ``shuffle.binary_delta`` explains.
+    ``full`` is the loss of one report. Where ``proved`` is false, the worst case over the other
+    people's answers was searched for, without a proof that it is the worst, as
+    ``shuffle.binary_delta`` explains.
     """
 
     n: int
@@ -79,10 +80,10 @@ def _chance(delta: Fraction) -> str:
 def counts_alone(survey: Survey, question: Question, n: int) -> CountsAlone | None:
     """Returns the privacy of the counts of ``n`` reports to a question.
 
-    None where it is hardly better than that of one report. Also None for Gaussian noise, for which
-    it is not proved here, and where results are shown while the survey is open: a reader who notes
-    them each time can subtract, and sees a few reports at a time; and where everybody may have the
-    reports themselves.
+    None where it is hardly better than the privacy of a single report. Also None for Gaussian
+    noise, for which it is not proved here, and where everybody may have the reports themselves.
+    None as well where results are shown while the survey is open: a reader can subtract earlier
+    counts from later ones, and so sees a few reports at a time.
     """
     if survey.results.while_open or survey.results.reports_to == "public":
         return None
@@ -103,7 +104,7 @@ def counts_alone(survey: Survey, question: Question, n: int) -> CountsAlone | No
 def counts_notes(survey: Survey, n: int) -> list[str]:
     """Returns a sentence for each question on the privacy of the counts of ``n`` people's reports.
 
-    If there is no such statement, one sentence says why.
+    If this can be stated for no question, the list has one sentence that says why.
     """
     reports = n * survey.asked // len(survey.questions)
     named = [(each.name, counts_alone(survey, each, reports)) for each in survey.questions]

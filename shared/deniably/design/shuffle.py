@@ -85,15 +85,16 @@ def closed_form_2023(n: int, epsilon0: float, delta: float) -> float:
 class Clones:
     """A randomiser reduced to reports for the true answer, for another one, and for neither.
 
-    The person's own report favours the true answer with probability ``p``, the other one with
-    ``q``. Each other person's favours either with probability ``r``, whatever that person's answer
-    is; both persons' favour neither, in one and the same way, with probability ``neither``.
-    Whatever else the others send is assumed to be known.
+    The report of the person under attack favours that person's true answer with probability ``p``,
+    and the other answer with ``q``. Every other person's report favours each of these two answers
+    with probability ``r``, whatever that person's own answer is. Any person's report favours
+    neither with probability ``neither``, and is then drawn in the same way for everybody. All
+    further reports of the others are assumed to be known.
 
     Sources: with neither = 0, Feldman, McMillan and Talwar 2023 (SODA), theorem 3.1; else the
-    privacy blanket of Balle, Bell, Gascon and Nissim 2019 (CRYPTO), section 5. The own report
-    may not be counted as hidden among reports for neither that are not drawn like it: for six
-    5-ary reports at epsilon0 1.5 the delta of epsilon 0.7 would come out 13 % too small.
+    privacy blanket of Balle, Bell, Gascon and Nissim 2019 (CRYPTO), section 5. ``neither`` must not
+    include reports that are not drawn in the same way for everybody: for six 5-ary reports at
+    epsilon0 1.5, the delta of epsilon 0.7 would be 13 % too small.
 
     Raises ValueError unless ``0 < q < p``, ``0 < 2r <= p + q``, ``p + q + neither <= 1`` and
     ``2r + neither < 1``.
@@ -117,10 +118,11 @@ class Clones:
 
     @classmethod
     def of(cls, pair: AnswerPair) -> Clones:
-        """Returns the clones of a pair of answers; ``AnswerPair(epsilon0)`` is for any randomiser.
+        """Returns the clones for a pair of answers; ``AnswerPair(epsilon0)`` is valid for any
+        randomiser.
 
-        A report that speaks for either of two answers has at least probability q under every
-        third answer, so r = q.
+        A report that favours one of the two answers has at least probability q under every third
+        answer, so r = q.
         """
         return cls(pair.p, pair.q, pair.q, pair.blind)
 
@@ -128,7 +130,8 @@ class Clones:
 def shuffled_delta(clones: Clones, n: int, epsilon: float) -> float:
     """Returns a delta with which the multiset of ``n`` shuffled reports keeps ``epsilon``.
 
-    With E = e^epsilon, and (n0, n1, m) multinomial with n trials and (r, r, neither), it is
+    With E = e^epsilon, and (n0, n1, m) multinomial with n trials and probabilities (r, r, neither),
+    the delta is
 
         1/n  mean of (n0 (p - E q)/r - n1 (E p - q)/r - m (E - 1))_+
     """
@@ -157,7 +160,7 @@ def shuffled_delta(clones: Clones, n: int, epsilon: float) -> float:
 def shuffled_epsilon(clones: Clones, n: int, delta: float) -> float:
     """Returns the smallest epsilon that ``n`` shuffled reports keep with ``delta``, rounded up.
 
-    Takes less than a second for a million reports, and seconds for ten thousand million.
+    This takes less than a second for a million reports, and seconds for ten thousand million.
     """
     top = (1 + _RELATIVE) * math.log(clones.p / clones.q)
     _check(n, top, delta)
@@ -281,15 +284,17 @@ def binary_delta(n: int, epsilon0: float, epsilon: float) -> float:
     """Returns a delta with which the number of "yes" in n reports keeps ``epsilon``.
 
     The reports are binary randomised responses. The number hides how many reports are pure noise,
-    so this delta is smaller than ``shuffled_delta``. N is the number of "yes" among the others, p
-    and q are the probabilities of a true and a false report. The delta is the largest over c of
+    so this delta is smaller than ``shuffled_delta``. N is the number of "yes" among the other n - 1
+    reports; p and q are the probabilities of a true and of a false report. The delta is the largest
+    value, over c and over the other people's answers, of
 
         (p - e^epsilon q) P[N = c - 1] - (e^epsilon - 1) P[N >= c]
 
-    and over the others' answers. For n <= 1000 all answers are tried. For larger n only those are
-    tried in which at most 63 people differ from the rest. Searches over all at n = 1500, and over
-    every third at n = 3000, found the largest value among them; a proof is missing. Where the
-    variance of N is below 25 it is not among them, and ``shuffled_delta`` is returned.
+    For n <= 1000 all combinations of their answers are tried. For larger n, only those are tried in
+    which at most 63 people differ from the rest. A search over all combinations at n = 1500, and
+    over every third at n = 3000, found the largest value among these; a proof is missing. Where for
+    such n the variance of N is below 25, the largest value is not among them, and
+    ``shuffled_delta`` is returned.
     """
     _check(n, epsilon0)
     _check(n, epsilon)
@@ -304,7 +309,7 @@ def binary_delta(n: int, epsilon0: float, epsilon: float) -> float:
 def binary_epsilon(n: int, epsilon0: float, delta: float) -> float:
     """Returns the smallest epsilon that the number of "yes" among n reports keeps with ``delta``.
 
-    What ``binary_delta`` says of its worst case holds here, too.
+    As in ``binary_delta``, the worst case is not proved for n above 1000.
     """
     _check(n, epsilon0, delta)
     pair = AnswerPair(epsilon0)

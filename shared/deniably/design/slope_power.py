@@ -35,10 +35,10 @@ _FEWEST = 10
 
 @dataclass(frozen=True)
 class SlopeTest:
-    """A test of whether a logistic slope is 0, where it is ``slope``.
+    """A test of whether a logistic slope is 0, where the true one is ``slope``.
 
-    The slope is for one standard deviation of a normal covariate. ``share`` is that of yes at the
-    covariate's mean; p = P(report 1 | yes), q = P(report 1 | no).
+    The slope is for one standard deviation of a normal covariate. ``share`` is the share of yes at
+    the covariate's mean; p = P(report 1 | yes), q = P(report 1 | no).
     """
 
     p: float
@@ -47,15 +47,16 @@ class SlopeTest:
     slope: float
 
     def power(self, n: int, level: float = 0.05) -> float:
-        """Returns the fraction of 2,000 simulated surveys of n respondents that show the slope."""
+        """Returns the fraction of 2,000 simulated surveys of n respondents in which the test
+        rejects."""
         z = NormalDist().inv_cdf(1 - level / 2)
         return float((_deviates(self, n) > z).mean())
 
     def respondents(self, power: float, level: float, near: int) -> int:
         """Returns the number of respondents with this ``power``, to within 0.006 of it.
 
-        Secants from ``near`` find it, as the probit of power is nearly a line in the root of n.
-        Raises ValueError if it is beyond 10^12.
+        It is found by the secant method from ``near``, as the probit of the power is nearly a line
+        in the root of n. Raises ValueError if the number is beyond 10^12.
         """
         law = NormalDist()
         wanted, tried = law.inv_cdf(power), dict[int, float]()

@@ -29,7 +29,7 @@ Known = Callable[[DesignKey], MeanMechanism | None]
 
 
 class StandIns:
-    """Designs that are known, and windows that stand in for others."""
+    """Looks up the best designs for means, with the best window in place of each unknown one."""
 
     def __init__(self, known: Known) -> None:
         self._known = known
@@ -37,12 +37,12 @@ class StandIns:
 
     @property
     def missing(self) -> list[DesignKey]:
-        """The keys for which a window stood in, each once, in the order in which they were asked
-        for."""
+        """The keys of the unknown designs that were asked for, each once, in the order of the
+        requests."""
         return list(self._missing)
 
     def find(self, key: DesignKey) -> MeanMechanism:
-        """Returns the known design of a key, or else the best window."""
+        """Returns the best design of a key if it is known, otherwise the best window."""
         # Within one check a key has one answer, even if its design becomes known meanwhile.
         if key in self._missing:
             return self._missing[key]
@@ -56,9 +56,10 @@ _stand_ins: ContextVar[StandIns | None] = ContextVar("stand_ins", default=None)
 
 @contextmanager
 def standing_in(known: Known) -> Generator[StandIns]:
-    """Lets windows stand in for designs of means within the block, where none is ``known``.
+    """Replaces the best designs for means by the best windows within the block, if not ``known``.
 
-    No such design is computed there. Gives the ``StandIns``, which lists those that were missing.
+    Within the block no such design is computed. Yields the ``StandIns``, which lists the missing
+    designs.
     """
     stand_ins = StandIns(known)
     token = _stand_ins.set(stand_ins)
@@ -69,9 +70,9 @@ def standing_in(known: Known) -> Generator[StandIns]:
 
 
 def design_for_mean(key: DesignKey) -> MeanMechanism:
-    """Returns the best design of a key, which is computed if need be.
+    """Returns the best design of a key, and computes it if need be.
 
-    Within ``standing_in`` it returns a known design or a window instead.
+    Within ``standing_in`` nothing is computed: the result is a known design, or the best window.
     """
     stand_ins = _stand_ins.get()
     return best_for_mean(*key).mechanism if stand_ins is None else stand_ins.find(key)

@@ -14,8 +14,10 @@ QUESTIONS = 3
 
 @dataclass(frozen=True)
 class UnitCost:
-    """A measured cost: ``value`` in ``unit`` for one of ``what``; ``by`` is the part of the
-    benchmark."""
+    """A measured cost: one of ``what`` costs ``value``, in ``unit``.
+
+    ``by`` is the part of the benchmark that measures it.
+    """
 
     what: str
     value: float
