@@ -17,7 +17,7 @@ LARGEST_NUMBER = (1 << 53) - 1  # what a JavaScript number holds exactly
 def check_subset(report: Sequence[int], size: int | None, domain: int, path: str) -> None:
     """Raise BadReport unless the report is ``size`` distinct integers below ``domain``, ascending.
 
-    ``size`` None allows any number of them, also an empty report.
+    If ``size`` is None, the report may have any number of integers, also none.
     """
     if size is not None and len(report) != size:
         raise BadReport(f"a report has exactly {size} of the {domain} choices", path)

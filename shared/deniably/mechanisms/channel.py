@@ -17,11 +17,13 @@ MOST_WEIGHTS = 4096  # a definition publishes all of them (SPEC 2.6)
 
 
 class Channel(Parameters, frozen=True, tag="channel"):
-    """A mechanism that reports output y with probability ``weights[row][y]`` over the row's sum.
+    """A mechanism with a published matrix: it reports output y in proportion to
+    ``weights[row][y]``.
 
-    The answer is one of ``k`` positions. With fewer rows than positions it is first rounded at
-    random, without bias, to a row. All rows have the same sum and no weight is 0. The odds are the
-    largest ratio in a column. Raises BadMechanism where a rule of SPEC 2.6 is broken.
+    The answer is one of ``k`` positions. If the matrix has fewer rows than there are positions, the
+    answer is first rounded at random, without bias, to a row. All rows have the same sum and no
+    weight is 0. The odds are the largest ratio of two weights in a column. Raises BadMechanism
+    where a rule of SPEC 2.6 is broken.
     """
 
     k: int

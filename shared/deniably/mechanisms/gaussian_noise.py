@@ -34,8 +34,8 @@ _LARGEST_EXPONENT = 64  # of exp_bounds
 def analytic_delta(sensitivity: float, sigma: float, epsilon: float) -> float:
     """Returns the exact delta of N(0, sigma^2) at ``epsilon >= 0``, rounded up by about 1e-13.
 
-    Source: Balle and Wang 2018 (ICML), theorem 8. With m = Delta/sigma, a = epsilon/m - m/2 and
-    b = a + m it is Q(a) - e^epsilon Q(b), where Q is the normal tail. Both terms share the factor
+    Source: Balle and Wang 2018 (ICML), theorem 8. With m = Delta/sigma, a = epsilon/m - m/2, b = a
+    + m and the normal tail Q, the delta is Q(a) - e^epsilon Q(b). Both terms share the factor
     exp(-a^2/2), because b^2 - a^2 = 2 epsilon; taking it out avoids overflow. Raises ValueError
     where an argument is out of range.
     """
@@ -86,11 +86,11 @@ def discrete_gaussian_delta_upper(sigma2: Fraction, shift: int, epsilon: Fractio
     """Returns an upper bound of the exact delta of discrete Gaussian noise, for one whole number.
 
     It holds for any two integers at most ``shift`` apart. The noise is log-concave, so the best
-    distinguishing event is {y >= t} for some t, and P[Y >= t - s] - e^epsilon P[Y >= t] grows
-    with s for every t. For sigma < 4096 the bound is above the exact delta by about 2**-70 of it
-    (for deltas above 2**-80). Beyond, blocks of neighbours are summed as one, and it is above by
-    some thousandths at most (for epsilon >= 1/1000). The bound is 1 where ``epsilon sigma2`` is at
-    most about ``shift^2 / 2``: such noise hides too little.
+    distinguishing event is {y >= t} for some t, and P[Y >= t - s] - e^epsilon P[Y >= t] grows with
+    s for every t. For sigma < 4096 the bound is above the exact delta by about 2**-70 of it (for
+    deltas above 2**-80). For larger sigma, blocks of neighbours are summed as one, and the bound is
+    above the exact delta by some thousandths of it at most (for epsilon >= 1/1000). The bound is 1
+    where ``epsilon sigma2`` is at most about ``shift^2 / 2``: such noise hides too little.
 
     Source: Canonne, Kamath and Steinke 2020 (NeurIPS), theorem 7. Raises ValueError unless
     ``0 < sigma2 <= 2**64``, ``shift >= 1`` and ``epsilon > 0``.
@@ -124,7 +124,8 @@ def discrete_gaussian_delta_upper(sigma2: Fraction, shift: int, epsilon: Fractio
 def discrete_gaussian_vector_delta_upper(
     sigma2: Fraction, shift: int, d: int, epsilon: Fraction
 ) -> Fraction:
-    """Bounds delta from above for d whole numbers, each with its own discrete Gaussian noise.
+    """Returns an upper bound of delta for d whole numbers, each with discrete Gaussian noise of its
+    own.
 
     Every number may change by up to ``shift``. The privacy loss depends on the sum of the noises
     alone. The law of that sum is within a factor e**(+-tau) of a discrete Gaussian of variance
@@ -150,9 +151,9 @@ def discrete_gaussian_vector_delta_upper(
 def discrete_sigma2(shift: int, d: int, epsilon: Fraction, delta: Fraction) -> Fraction:
     """Returns the smallest sigma^2 certified to keep (``epsilon``, ``delta``) for d numbers.
 
-    Each number may change by up to ``shift``. Only numbers with ten significant bits are tried:
-    multiples of 1/4 up to 256, of 1/2 up to 512, then whole numbers. From 128 on neighbours are at
-    most 0.2 % apart. Raises ValueError unless ``epsilon > 0`` and ``0 < delta < 1``.
+    Each number may change by up to ``shift``. Only values with ten significant bits are tried:
+    multiples of 1/4 up to 256, of 1/2 up to 512, then whole numbers. From 128 on, neighbouring
+    values are at most 0.2 % apart. Raises ValueError unless ``epsilon > 0`` and ``0 < delta < 1``.
     """
     _check_positive(epsilon=epsilon)
     _check_delta(delta)

@@ -59,11 +59,13 @@ _CERTAIN = 10**13
 
 @dataclass(frozen=True)
 class LikelihoodPair:
-    """The probabilities of each kind of report under two answers, as pairs of fractions.
+    """The probabilities of reports under two answers, grouped by likelihood ratio.
 
-    All reports with one likelihood ratio are one kind. ``exact`` is false where this pair of
-    answers is a little easier to tell apart than the true one. ``alone`` is then the exact total
-    variation distance of a single report, or None where that is not known.
+    All reports with the same likelihood ratio are one kind; ``kinds`` has for each kind its
+    probabilities under the first and under the second answer. ``exact`` is false where these
+    probabilities are an approximation that makes the two answers a little easier to tell apart.
+    ``alone`` is then the exact total variation distance of a single report, or None where that is
+    not known.
     """
 
     kinds: tuple[tuple[Fraction, Fraction], ...]
@@ -74,7 +76,7 @@ class LikelihoodPair:
     def of(cls, chances: Iterable[tuple[Fraction, Fraction]], exact: bool = True) -> LikelihoodPair:
         """Returns the pair for ``chances``, the probabilities of each report under the two answers.
 
-        Reports with the same likelihood ratio are merged into one kind.
+        Reports with the same likelihood ratio become one kind.
         """
         kinds: dict[Fraction | None, tuple[Fraction, Fraction]] = {}
         for first, second in chances:
@@ -85,9 +87,10 @@ class LikelihoodPair:
 
     @classmethod
     def three_kinds(cls, odds: Fraction, distance: Fraction) -> LikelihoodPair:
-        """Returns a pair whose reports favour either answer with the odds ``odds``, or favour none.
+        """Returns the pair of this total variation ``distance`` that is easiest to tell apart.
 
-        No pair with these odds and this total variation distance is told apart better.
+        Its reports favour either answer with the odds ``odds``, or favour none. No pair with at
+        most these odds and this distance is easier to tell apart.
         """
         high = min(odds * distance / (odds - 1), odds / (odds + 1))
         low = high / odds
@@ -95,13 +98,13 @@ class LikelihoodPair:
 
     @property
     def symmetric(self) -> bool:
-        """Whether the pair is the same with its answers swapped."""
+        """Whether the probabilities stay the same if the two answers are swapped."""
         return {(second, first) for first, second in self.kinds} == set(self.kinds)
 
     @property
     def either_way(self) -> LikelihoodPair:
-        """A symmetric pair that is told apart at least as well as this pair and as its mirror
-        image."""
+        """A symmetric pair that is at least as easy to tell apart as this pair, and as this pair
+        swapped."""
         odds = max(max(kind) / min(kind) for kind in self.kinds)
         return LikelihoodPair.three_kinds(odds, self.distance)
 
@@ -135,10 +138,10 @@ class Distance:
 
 
 def together(pairs: LikelihoodPairs) -> Distance:
-    """Returns the distance between two sets of answers that differ in every one of the ``pairs``.
+    """Returns the distance between two sets of answers whose reports differ in all of ``pairs``.
 
-    Either set may have the first answer of some pairs and the second of others. That matters where
-    several pairs are not symmetric.
+    Either set may contain the first answer of some pairs and the second answer of others. That
+    matters where several pairs are not symmetric.
     """
     if sum(times for pair, times in pairs.items() if not pair.symmetric) > 1:
         # Which of the two answers goes with which is open: a symmetric pair bounds both ways.
@@ -157,10 +160,10 @@ def together(pairs: LikelihoodPairs) -> Distance:
 
 
 def luck(pairs: LikelihoodPairs) -> Fraction:
-    """Returns the probability that all pairs send the report that most favours the true answer.
+    """Returns the probability that every report is the one that most favours the true answer.
 
-    The true answer of each pair is the one for which that is more likely. The result is an upper
-    bound where a pair is not exact.
+    There is one report for each pair. The true answer of a pair is the one of its two for which
+    such a report is more likely. The result is an upper bound where a pair is not exact.
 
     >>> from deniably.mechanisms import SubsetSelection
     >>> luck({pair: 2 for pair in pairs_of(SubsetSelection(k=2, omega=1, own=3, other=1))})
@@ -195,9 +198,10 @@ def distance(mechanism: HasLaw[Law]) -> Distance:
 
 @lru_cache(maxsize=1024)
 def pairs_of(mechanism: HasLaw[Law]) -> Counter[LikelihoodPair]:
-    """Returns the two answers of a mechanism that are easiest to tell apart, as independent pairs.
+    """Returns the pair of a mechanism's two answers that are easiest to tell apart by a report.
 
-    A report of several independent components (coins, numbers) has a pair for each.
+    If a report has several independent components (coins or numbers), there is a pair for each,
+    counted by how often it occurs.
     """
     law = mechanism.law
     match law:
@@ -217,11 +221,11 @@ def pairs_of(mechanism: HasLaw[Law]) -> Counter[LikelihoodPair]:
 def worst_sample(
     each: list[Counter[LikelihoodPair]], odds: list[Fraction], count: int
 ) -> Counter[LikelihoodPair]:
-    """Returns the pairs of the ``count`` components of a report that give away most.
+    """Returns the pairs of a report of ``count`` components, drawn from those in ``each``.
 
-    ``each`` has the pairs of each component, ``odds`` bounds the likelihood ratio of each. Where
-    the components differ and not all are sent, the result is an upper bound, with the largest odds
-    and the largest distances: no sample of them is told apart better.
+    ``each`` has the pairs of every component, ``odds`` a bound of its likelihood ratio. Where the
+    components differ and not all are sent, the result has the largest odds and the largest
+    distances. It is then an upper bound: no sample of ``count`` components is easier to tell apart.
     """
     if count == len(each):
         return sum(each, Counter[LikelihoodPair]())
@@ -232,9 +236,9 @@ def worst_sample(
 
 
 def bounded_odds(loss: Loss) -> Fraction:
-    """Returns the largest likelihood ratio of a report; 10**13 or more counts as certainty.
+    """Returns the largest likelihood ratio of a report, at most 10**13, which counts as certainty.
 
-    The result is at most 10**13, and so much for a loss with a delta, which has no bound.
+    A loss with a delta has no bound, so the result is 10**13.
     """
     return Fraction(_CERTAIN) if loss.delta else min(loss.odds_bound, Fraction(_CERTAIN))
 

@@ -47,7 +47,8 @@ _SPREAD = 64  # positions tried of each part where there are too many combinatio
 
 @dataclass(frozen=True)
 class One:
-    """The domain of answers that are one of ``k`` choices or positions: an integer from 0."""
+    """The domain of answers that are one of ``k`` choices or positions: an integer from 0 to k -
+    1."""
 
     k: int
 
@@ -90,7 +91,7 @@ class Ticks:
 
     @property
     def extremes(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Two answers with as few ticks in common as possible: the first has the largest number of
+        """Two answers with as few ticks in common as possible, of which the first has the most
         ticks."""
         return (
             tuple(range(self.most)),
@@ -110,9 +111,9 @@ class Ticks:
 
 @dataclass(frozen=True)
 class Each:
-    """The domain of answers that are a position for each of several numbers.
+    """The domain of answers to several numbers: a position for each number.
 
-    ``sizes`` are the numbers of positions.
+    ``sizes`` has for each number how many positions it can have.
     """
 
     sizes: tuple[int, ...]
@@ -156,7 +157,8 @@ class Joint(Protocol):
 
     @property
     def pairs(self) -> tuple[Fraction, Fraction] | None:
-        """P(cells u and v are named), if u is the answer and if neither is, for a single choice.
+        """P(cells u and v are both named) for a single choice: if u is the answer, and if neither
+        is.
 
         None where that is not the same for every pair of cells.
         """
@@ -164,9 +166,10 @@ class Joint(Protocol):
 
     @property
     def with_own(self) -> tuple[Fraction, Fraction] | None:
-        """P(cells u and v are both named), if one of them supports the answer, and if neither does.
+        """P(cells u and v are both named): if one of them supports the answer, and if neither does.
 
-        For single choices and ticks. None where that is not the same for every pair of cells.
+        It is for single choices and for ticks. None where it is not the same for every pair of
+        cells.
         """
         ...
 
@@ -175,8 +178,8 @@ class Joint(Protocol):
 class TwoLevel:
     """The joint law of reports that name a set of ``size`` of ``cells``.
 
-    A set weighs ``own`` if it has one of the ``held`` cells that support the answer, else
-    ``other``.
+    The answer is supported by ``held`` cells. A set has the weight ``own`` if any of these is in
+    it, else the weight ``other``.
     """
 
     cells: int
@@ -197,13 +200,15 @@ class TwoLevel:
         return Fraction(self.other if own.isdisjoint(report) else self.own, self.total)
 
     def telling(self, ours: frozenset[int], theirs: frozenset[int], report: Cells) -> bool:
-        """Returns whether the report has a cell of ``ours`` and none of ``theirs``: the largest
-        ratio."""
+        """Returns whether the report has a cell of ``ours`` and none of ``theirs``.
+
+        No report favours the answer of ``ours`` over that of ``theirs`` more.
+        """
         return not ours.isdisjoint(report) and theirs.isdisjoint(report)
 
     @property
     def pairs(self) -> tuple[Fraction, Fraction] | None:
-        """P(cells u and v are both named), if u is the answer, and if neither is.
+        """P(cells u and v are both named): if u is the answer, and if neither is.
 
         None where more than one cell supports an answer.
         """
@@ -218,7 +223,7 @@ class TwoLevel:
 
     @property
     def with_own(self) -> tuple[Fraction, Fraction]:
-        """P(cells u and v are both named), if one of them supports the answer, and if neither
+        """P(cells u and v are both named): if one of them supports the answer, and if neither
         does."""
         both = _sets(self.cells - 2, self.size - 2)
         # With u and v, and without any of the held cells.
@@ -252,7 +257,8 @@ class CoinEach:
         )
 
     def telling(self, ours: frozenset[int], theirs: frozenset[int], report: Cells) -> bool:
-        """Returns whether the report has all cells of ``ours`` alone and none of ``theirs`` alone.
+        """Returns whether the report has all cells that only ``ours`` has, and none that only
+        ``theirs`` has.
 
         No report favours the answer of ``ours`` over that of ``theirs`` more.
         """
@@ -260,22 +266,23 @@ class CoinEach:
 
     @property
     def pairs(self) -> tuple[Fraction, Fraction]:
-        """P(cells u and v are both named), if u is the answer, and if neither is."""
+        """P(cells u and v are both named): if u is the answer, and if neither is."""
         return self.p * self.q, self.q**2
 
     @property
     def with_own(self) -> tuple[Fraction, Fraction]:
-        """P(cells u and v are both named), if one of them supports the answer, and if neither
+        """P(cells u and v are both named): if one of them supports the answer, and if neither
         does."""
         return self.pairs
 
 
 @dataclass(frozen=True)
 class CoinForSome:
-    """The joint law of reports on a random sample of options, one of ``ways`` equally likely.
+    """The joint law of reports on a random sample of the options.
 
-    An option has two cells, ticked and not ticked. A report names one of them for each sampled
-    option: the one that supports the answer with probability p, else the other, with q.
+    There are ``ways`` equally likely samples. An option has two cells, ticked and not ticked. A
+    report names one of them for each sampled option: with probability p the cell that supports the
+    answer, with probability q the other one.
     """
 
     p: Fraction
@@ -296,12 +303,18 @@ class CoinForSome:
 
     @property
     def pairs(self) -> None:
-        """None: the two cells of an option are never named together, so pairs of cells differ."""
+        """None, because no single value fits all pairs of cells.
+
+        The two cells of an option are never named together; cells of different options may be.
+        """
         return None
 
     @property
     def with_own(self) -> None:
-        """None: the two cells of an option are never named together, so pairs of cells differ."""
+        """None, because no single value fits all pairs of cells.
+
+        The two cells of an option are never named together; cells of different options may be.
+        """
         return None
 
 
@@ -333,13 +346,13 @@ class _OfPosition(_Itself):
 
 @dataclass(frozen=True)
 class Supporting(_Itself):
-    """The law of reports that name cells: with probability ``p`` if these support the answer.
+    """The law of reports that name cells; a cell is likelier to be named if it supports the answer.
 
-    Other cells are named with probability ``q``. There is one cell for each choice. ``blanks`` more
-    cells pad every answer to the same number of cells. Where ``both`` is true, an option has two
-    cells instead, ``2 * option + tick``; a report names one of them for each option that it
-    samples, a ``sampled_fraction`` of all. ``size`` is the number of choices in a report, None
-    where it varies.
+    A report names a cell with probability ``p`` if it supports the answer, else with probability
+    ``q``. There is a cell for each choice, and ``blanks`` more, which pad all answers to the same
+    number of cells. Where ``both`` is true, an option has two cells instead, ``2 * option + tick``.
+    A report then names one of the two for each option that it samples, a ``sampled_fraction`` of
+    all options. ``size`` is the number of choices in a report, None where it varies.
     """
 
     domain: One | Ticks
@@ -378,7 +391,7 @@ class Supporting(_Itself):
 
     @property
     def own_cells(self) -> slice:
-        """The cell of each of the ``k`` choices that a report names if it supports the choice."""
+        """For each of the ``k`` choices, the cell that a report names if it supports the choice."""
         return slice(1, 2 * self.k, 2) if self.both else slice(self.k)
 
     @property
@@ -388,7 +401,10 @@ class Supporting(_Itself):
 
     @property
     def extremes(self) -> tuple[Any, Any]:
-        """The worst pair of answers (x, y): P(report | x) / P(report | y) is largest for them."""
+        """The two answers (x, y) that a report can tell apart best.
+
+        P(report | x) / P(report | y) is larger for them than for any other pair, or as large.
+        """
         first, second = self.domain.extremes
         # Many ticks show in the ticks that are reported, or else in those that are not.
         return (first, second) if self.p + self.q <= 1 else (second, first)
@@ -424,11 +440,12 @@ WeightsOfRow = Callable[[int], Sequence[int] | Sequence[float]]
 class Finite(_OfPosition):
     """The law of reports that are one output, drawn from a row of a matrix of weights.
 
-    A position is rounded at random, without bias, to a row. ``row(i)`` gives the weights of the
-    ``outputs`` in the i-th of ``rows``. ``evenly`` says that the i-th row is a window of heavier
-    outputs starting at i, so the mean output is affine in the row. ``exact`` is false where weights
-    are floats. ``usual`` is the median magnitude of noise, in steps; None where outputs are not
-    noisy positions. Laws of one ``source`` (the mechanism) are equal.
+    A position is first rounded at random, without bias, to one of the ``rows``. ``row(i)`` returns
+    the weights of the ``outputs`` in row i. ``evenly`` says that the heavier outputs of row i are a
+    window that starts at output i, so that the mean output is a linear function of the row.
+    ``exact`` is false where weights are floats. ``usual`` is the median magnitude of the noise, in
+    steps; None where outputs are not positions with noise. Two laws are equal if their domain,
+    shape and ``source`` (the mechanism) are.
     """
 
     domain: One
@@ -448,14 +465,18 @@ class Finite(_OfPosition):
 
     @property
     def extremes(self) -> tuple[int, int]:
-        """The worst pair of answers (x, y): P(report | x) / P(report | y) is largest for them."""
+        """The two answers (x, y) that a report can tell apart best.
+
+        P(report | x) / P(report | y) is larger for them than for any other pair, or as large.
+        """
         return self._apart if self.exact and not self.evenly else self.domain.extremes
 
     @property
     def beside_rows(self) -> list[int]:
-        """The positions at a row of the matrix or next to one, ascending.
+        """The positions that are at a row of the matrix or next to one, ascending.
 
-        Between two rows probabilities are linear in the position, so extremes are among these.
+        Between two rows probabilities are linear in the position, so the extremes are among these
+        positions.
         """
         last, knots = self.k - 1, self.rows - 1
         near = {i * last // knots for i in range(knots + 1)}
@@ -481,9 +502,10 @@ class Finite(_OfPosition):
         return self.probability(answer, (cell,))
 
     def cells(self, answer: int) -> Iterable[int]:
-        """Returns the cells in which reports to ``answer`` are counted: all, or those near it.
+        """Returns the cells in which reports to ``answer`` can count.
 
-        Where outputs are noisy positions, those more than 64 steps away are left out.
+        Where outputs are positions with noise, cells more than 64 steps from the answer are left
+        out.
         """
         if self.exact:
             return range(self.outputs)
@@ -516,10 +538,10 @@ class Finite(_OfPosition):
 class Noise(_OfPosition):
     """The law of reports that are a position plus whole-number noise.
 
-    A report more than ``reach`` steps beyond the grid is clamped to that. ``variance`` is in steps
-    squared; ``usual`` is the median magnitude in steps. ``mass(y)`` is P(noise = y), symmetric
-    about 0, and ``tail(y)`` an upper bound of P(noise >= y). Both take numbers and arrays. Laws of
-    one ``source`` are equal.
+    A report is clamped to at most ``reach`` steps beyond the grid. ``variance`` is that of the
+    noise in steps squared, and ``usual`` its median magnitude in steps. ``mass(y)`` is P(noise =
+    y), symmetric about 0, and ``tail(y)`` is an upper bound of P(noise >= y). Both functions take
+    numbers and arrays. Two laws are equal if their parameters and ``source`` (the mechanism) are.
     """
 
     domain: One
@@ -562,17 +584,18 @@ class Noise(_OfPosition):
 
     def cells(self, answer: int) -> Iterable[int]:
         """Returns the cells in which reports to ``answer`` are counted: those within 64 steps of
-        it."""
+        the answer."""
         return range(answer - _NEAR, answer + _NEAR + 1)
 
 
 @dataclass(frozen=True)
 class Several(_Itself):
-    """The law of reports on a random sample of ``s`` numbers, each by the law of its part.
+    """The law of reports on a random sample of ``s`` of an answer's numbers.
 
-    A part is one of the numbers of an answer. The cell of a number is ``number * parts + part``.
-    ``jointly`` says that the privacy guarantee is one for all numbers together, so that all parts
-    have the same noise.
+    Each of the numbers is called a part of the answer, and ``parts`` has the law of each. A report
+    of ``number`` for the part with index ``part`` counts in cell ``number * len(parts) + part``.
+    ``jointly`` says that the privacy guarantee is for all numbers together, so that all parts have
+    the same noise.
     """
 
     parts: tuple[Finite | Noise, ...]
@@ -586,7 +609,7 @@ class Several(_Itself):
 
     @property
     def sampled_fraction(self) -> Fraction:
-        """The fraction of the reports that have a given part."""
+        """The fraction of the reports that contain a given part."""
         return Fraction(self.s, len(self.parts))
 
     @property
@@ -603,7 +626,7 @@ class Several(_Itself):
 
     @property
     def extremes(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The worst pair of answers (x, y), put together from those of all parts."""
+        """The two answers that a report can tell apart best, composed of those of all parts."""
         pairs = [part.extremes for part in self.parts]
         return tuple(first for first, _ in pairs), tuple(second for _, second in pairs)
 

@@ -30,18 +30,19 @@ _IN_JSON = {"single_report_mechanism": "once"}
 
 
 class Memoised(Parameters, Generic[F], frozen=True, tag="memoised", rename=_IN_JSON):
-    """A mechanism that randomises an answer once for all waves, and the result again in each wave.
+    """A mechanism for several waves: it randomises an answer once, and each wave's report from
+    that.
 
-    The memo is the randomised *answer*. ``memo``, k-ary response with the odds ``own / other``,
-    draws it once and the device keeps it. Every report is made from the memo alone, so any number
-    of reports gives away at most ``history``. The second round is chosen so that one report by
-    itself follows ``single_report_mechanism`` exactly, and is estimated as such.
+    ``memo``, k-ary response with the odds ``own / other``, draws a randomised answer once; this is
+    the memo, which the device keeps. Every report is made from the memo alone, so any number of
+    reports gives away at most ``history``. The second round is chosen so that a single report has
+    exactly the probabilities of ``single_report_mechanism``, and is estimated accordingly.
 
     Keeping one report and sending it in every wave, as in RAPPOR (Erlingsson, Pihur and Korolova
     2014, CCS, section 2), would give away no more of the answer. But it would link a person's
     reports: there are so many different reports that two equal ones come from one device. Two
-    rounds of k-ary response are L-GRR (Arcolezi et al. 2022, exact for k = 2), here with exact
-    odds for every k.
+    rounds of k-ary response are L-GRR (Arcolezi et al. 2022, exact for k = 2), here with exact odds
+    for every k.
 
     Raises BadMechanism where the integers break SPEC 2.16.
     """
@@ -89,8 +90,8 @@ class Memoised(Parameters, Generic[F], frozen=True, tag="memoised", rename=_IN_J
     def fresh(self) -> SubsetSelection | None:
         """The mechanism of the second round, which makes a report from the memo in each wave.
 
-        None for a window and a channel: their report is one output, drawn by the weights of
-        ``row``.
+        None for a window and for a channel. Their report is a single output, drawn with the weights
+        that ``row`` returns.
         """
         single = self.single_report_mechanism
         if isinstance(single, Window | Channel):
@@ -125,7 +126,8 @@ class Memoised(Parameters, Generic[F], frozen=True, tag="memoised", rename=_IN_J
 
     @property
     def loss(self) -> Loss:
-        """Privacy loss of one report by itself, that of ``single_report_mechanism``."""
+        """The privacy loss of one report by itself, which is that of
+        ``single_report_mechanism``."""
         return self.single_report_mechanism.loss
 
     @property
@@ -194,11 +196,13 @@ class Memoised(Parameters, Generic[F], frozen=True, tag="memoised", rename=_IN_J
 
 
 def memoised(single: F, history: Fraction) -> Memoised[F]:
-    """Memoises ``single``: each report follows it exactly; all together keep the odds ``history``.
+    """Returns ``single`` with a memo: each report has exactly the probabilities of ``single``.
 
-    The odds of the history are exact where whole weights can have them, else the largest below that
-    can. Raises BadMechanism where ``history`` is not above the odds of one report, or is too small
-    for so many choices or neighbours in one report (``widest`` has the condition).
+    All reports together keep the odds ``history``, exactly where whole weights can have these odds;
+    otherwise they keep the largest smaller odds that weights can have. Raises BadMechanism where
+    ``history`` is not above the odds of one report. Raises it also where ``history`` is too small
+    for the number of choices in a report or for the width of a window (``widest`` has the
+    condition).
 
     >>> mechanism = memoised(SubsetSelection(2, 1, 3, 1), Fraction(9))
     >>> mechanism.loss.odds, mechanism.history.odds
@@ -224,15 +228,18 @@ def memoised(single: F, history: Fraction) -> Memoised[F]:
 def widest(odds: Fraction, history: Fraction) -> int:
     """Returns the largest omega (subset selection) or width (window) that a memo can support.
 
-    With F the ``odds`` of one report and H those of the ``history``: omega (F - 1) < H - 1.
+    The condition is omega (F - 1) < H - 1, with F the ``odds`` of one report and H the odds
+    ``history`` of all reports.
     """
     ratio = (history - 1) / (odds - 1)
     return -(-ratio.numerator // ratio.denominator) - 1
 
 
 def width(single: object) -> int:
-    """Returns how many choices (omega) or neighbouring outputs (w) a report has; 1 for other
-    mechanisms."""
+    """Returns the size omega of a report of subset selection, or the width w of a window.
+
+    The result is 1 for other mechanisms.
+    """
     match single:
         case SubsetSelection(omega=omega):
             return omega
@@ -243,9 +250,10 @@ def width(single: object) -> int:
 
 
 def narrowed(single: Family, history: Fraction) -> Family:
-    """Returns ``single``, with fewer choices, neighbours or ticks in a report if a memo needs it.
+    """Returns ``single``, narrowed if that is necessary for a memo within the odds ``history``.
 
-    A memo within the odds ``history`` can support at most ``widest`` of them, and one tick.
+    Subset selection gets at most ``widest`` choices in a report, a window gets at most this width,
+    and a set response reports one option.
     """
     widest_memo = widest(single.loss.odds, history) if history > single.loss.odds else 1
     match single:
@@ -267,7 +275,8 @@ def reweighed(single: Family, own: int, other: int) -> Family:
 
 
 def other_memos(single: SubsetSelection | Window | SetResponse) -> int:
-    """Returns how many memos at most support a report that the answer's own memo does not support.
+    """Returns the largest number of memos that support a report which the answer's own memo does
+    not.
 
     It is the c of SPEC 2.16.
     """

@@ -105,7 +105,7 @@ class Laplace(Parameters, frozen=True, tag="laplace"):
     def reach(self) -> int:
         """The largest distance of a report from the grid, in steps.
 
-        Honest noise passes this less than once in 10**17 reports. Without a limit one fake report
+        Honest noise goes further less than once in 10**17 reports. Without a limit, one fake report
         could move a mean anywhere.
         """
         return 40 * ceil(ratio(self.scale, "scale"))
@@ -145,14 +145,14 @@ class Laplace(Parameters, frozen=True, tag="laplace"):
 
 
 class BoundedLaplace(Parameters, frozen=True, tag="bounded_laplace"):
-    """A mechanism of discrete Laplace noise that keeps reports on the grid, as ``beyond`` says.
+    """A mechanism that reports the position plus discrete Laplace noise, and stays on the grid.
 
-    ``clamp`` moves a report beyond the grid to its nearer end, ``resample`` draws it again.
-    Clamping is post-processing. Resampling is from Holohan et al. 2020 (J. Privacy and
-    Confidentiality 10:1). In the local model it keeps ``(k - 1) / scale`` exact, because the two
-    ends of the grid have the same normaliser. On few choices it is the exponential mechanism
-    (McSherry and Talwar 2007) with the utility ``-|i - j|`` and the factor ``epsilon / (k - 1)``.
-    Both are biased: estimate from them through the channel.
+    ``beyond`` says how: "clamp" moves a report beyond the grid to the nearer end, "resample" draws
+    the noise again. Clamping is post-processing. Resampling is from Holohan et al. 2020 (J. Privacy
+    and Confidentiality 10:1). In the local model, epsilon is exactly ``(k - 1) / scale`` with
+    resampling too, because the two ends of the grid have the same normaliser. On few choices it is
+    the exponential mechanism (McSherry and Talwar 2007) with the utility ``-|i - j|`` and the
+    factor ``epsilon / (k - 1)``. Reports are biased in both cases: estimate through the channel.
     """
 
     k: int
@@ -206,10 +206,10 @@ class Gaussian(Parameters, frozen=True, tag="gaussian"):
     """A mechanism that reports ``d`` positions, each plus discrete Gaussian noise.
 
     The noise has the variance ``sigma2``, in squared steps of the grid. Each answer is one of ``k``
-    positions. The promise holds except with probability ``delta``, so it is weaker than that of all
-    other mechanisms. A certified bound verifies that ``sigma2`` keeps (``epsilon``, ``delta``):
-    Canonne, Kamath and Steinke 2020, theorem 7, the exact form of the analytic Gaussian mechanism
-    (Balle and Wang 2018). Raises BadMechanism where it does not.
+    positions. The privacy guarantee holds except with probability ``delta``, so it is weaker than
+    that of all other mechanisms. A certified bound verifies that ``sigma2`` keeps (``epsilon``,
+    ``delta``): Canonne, Kamath and Steinke 2020, theorem 7, the exact form of the analytic Gaussian
+    mechanism (Balle and Wang 2018). Raises BadMechanism where it does not keep them.
     """
 
     k: int
@@ -282,9 +282,9 @@ class Gaussian(Parameters, frozen=True, tag="gaussian"):
         return e ** (-(noise * noise) / (2 * float(ratio(self.sigma2, "sigma2"))))
 
     def randomise(self, answer: int | Sequence[int], coins: Coins) -> Cells:
-        """Draws a report of d integers ``number * d + coordinate`` for an answer of d positions.
+        """Draws a report for an answer of d positions: d integers ``number * d + coordinate``.
 
-        The answer is one integer where d is 1. Raises BadAnswer before any draw.
+        Where d is 1, the answer is a single integer. Raises BadAnswer before any draw.
         """
         positions = [answer] if isinstance(answer, int) else list(answer)
         if len(positions) != self.d:

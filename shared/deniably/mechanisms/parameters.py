@@ -18,7 +18,7 @@ __all__ = ["Parameters", "kept"]
 class Parameters(
     msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True, tag_field="name"
 ):
-    """A mechanism's published parameters, tagged by ``name`` in JSON; unknown keys are refused.
+    """The base of mechanisms: published parameters, which JSON tags with the mechanism's ``name``.
 
-    A property marked ``kept`` is computed once.
+    Unknown keys are refused. A property marked ``kept`` is computed once.
     """

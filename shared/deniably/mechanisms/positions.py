@@ -21,10 +21,12 @@ def check_position(answer: int, k: int) -> None:
 
 
 def knot(answer: int, k: int, knots: int, coins: Coins) -> int:
-    """Rounds ``answer`` (of ``k`` positions) at random to one of ``knots`` places, and returns it.
+    """Rounds ``answer``, one of ``k`` positions, at random to one of ``knots`` knots; returns the
+    knot.
 
-    The mean of the result is ``answer * (knots - 1) / (k - 1)`` exactly: rounding has no bias. One
-    draw is always made, even where there is nothing to round.
+    Knots are numbers from 0 on, evenly spread over the positions. The mean of the result is exactly
+    ``answer * (knots - 1) / (k - 1)``, so rounding has no bias. One draw is always made, even where
+    there is nothing to round.
     """
     low, rest = divmod(answer * (knots - 1), k - 1)
     # Up with probability rest / (k - 1), the fraction by which the answer is above ``low``.

@@ -20,7 +20,8 @@ MOST_CHOICES = 1024
 
 
 class SubsetSelection(Parameters, frozen=True, tag="subset_selection"):
-    """A mechanism that reports ``omega`` of ``k`` choices, likelier a set with the answer.
+    """A mechanism that reports a set of ``omega`` of ``k`` choices; sets with the answer are
+    likelier.
 
     A set with the answer has the weight ``own``, any other set the weight ``other``.
 
@@ -52,7 +53,7 @@ class SubsetSelection(Parameters, frozen=True, tag="subset_selection"):
 
     @property
     def total(self) -> int:
-        """Z, the sum of the weights of keeping and of leaving out the answer."""
+        """Z = omega * own + (k - omega) * other, the normaliser of the two weights."""
         return self.omega * self.own + (self.k - self.omega) * self.other
 
     @property
@@ -151,8 +152,8 @@ def two_coin_odds(truth: Fraction, k: int) -> Fraction:
 def best_omega(k: int, odds: Fraction) -> int:
     """Returns the omega with the smallest worst-case variance, by exact comparison.
 
-    The variance has a single minimum at k / (odds + 1) (Ye and Barg 2018, eq. 12). The best
-    integer is its floor or its ceiling; neither is always right, so both are compared.
+    The variance has a single minimum at k / (odds + 1) (Ye and Barg 2018, eq. 12). The best integer
+    is this number rounded down or rounded up; neither is always right, so both are compared.
     """
     floor = int(k / (odds + 1))
     candidates = {min(max(omega, 1), k - 1) for omega in (floor, floor + 1)}

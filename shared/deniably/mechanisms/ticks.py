@@ -17,11 +17,12 @@ MOST_OPTIONS = 1024
 
 
 class SetResponse(Parameters, frozen=True, tag="set_response"):
-    """A mechanism for ticks that reports ``size`` of ``k`` options and ``most`` blanks.
+    """A mechanism for ticks that reports a set of ``size`` numbers, out of ``k`` options and
+    ``most`` blanks.
 
-    An answer has at most ``most`` ticks. Blanks, the numbers from ``k`` on, pad it to exactly
-    ``most``; otherwise the sum of the weights would reveal the number of ticks. Sets that share an
-    element with the padded ticks weigh ``own``, others ``other``.
+    An answer has at most ``most`` ticks. Blanks, the numbers from ``k`` on, pad the answer to
+    exactly ``most`` numbers; otherwise the sum of the weights would reveal the number of ticks.
+    Sets that share a number with the padded answer have the weight ``own``, all others ``other``.
     Source: PrivSet, Wang et al. 2018 (INFOCOM, "PrivSet: set-valued data analyses with local
     differential privacy"). Raises BadMechanism where the integers break SPEC 2.7.
     """
@@ -119,9 +120,9 @@ class SetResponse(Parameters, frozen=True, tag="set_response"):
 class SampledTicks(Parameters, frozen=True, tag="sampled_ticks"):
     """A mechanism that reports ``s`` of ``k`` options, picked at random, with randomised ticks.
 
-    The sampled options do not depend on the answer. Each gets a Warner 1965 response with the
-    weights ``own`` and ``other``. Any number of ticks is allowed. Raises BadMechanism where the
-    integers break SPEC 2.8.
+    The sampled options do not depend on the answer. For each of them, whether it is ticked is
+    randomised by Warner's response (1965) with the weights ``own`` and ``other``. Any number of
+    ticks is allowed. Raises BadMechanism where the integers break SPEC 2.8.
     """
 
     k: int
@@ -194,9 +195,10 @@ class Unary(Parameters, frozen=True, tag="unary"):
     A ticked option is reported with probability ``own / total``, another with ``other / total``.
 
     Optimised unary encoding (OUE; Wang et al. 2017, USENIX Security, 4.3) has own / total = 1/2.
-    Symmetric unary encoding (SUE; basic RAPPOR, Erlingsson et al. 2014) has own + other = total.
-    Two answers of at most ``most`` ticks can differ in ``2 * most`` options, so the odds are far
-    above those of one option. Raises BadMechanism where the integers break SPEC 2.9.
+    Symmetric unary encoding (SUE; basic RAPPOR, Erlingsson et al. 2014) has own + other = total. An
+    answer has at most ``most`` ticks. Two answers can differ in ``2 * most`` options, so the odds
+    of a report are far above those of one option. Raises BadMechanism where the integers break SPEC
+    2.9.
     """
 
     k: int

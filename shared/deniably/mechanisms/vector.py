@@ -21,13 +21,13 @@ MOST_PARTS = 64
 
 
 class Vector(Parameters, frozen=True, tag="vector"):
-    """A mechanism that reports ``s`` of several numbers, picked at random, each by a mechanism.
+    """A mechanism that reports ``s`` of an answer's numbers, picked at random.
 
-    A part is one of the numbers of an answer, and its mechanism. The sample does not depend on the
-    answer. The privacy loss is the sum over the ``s`` worst parts. With all numbers and discrete
-    Laplace noise this is the L1 mechanism of Dwork et al. 2006; with s = 1 it is coordinate
-    sampling (Duchi, Jordan and Wainwright 2018). Raises BadMechanism where the integers break SPEC
-    2.14.
+    ``parts`` has a mechanism for each of the numbers, which randomises it. The sample does not
+    depend on the answer. The privacy loss is the sum of the ``s`` largest losses of parts. With all
+    numbers and discrete Laplace noise this is the L1 mechanism of Dwork et al. 2006; with s = 1 it
+    is coordinate sampling (Duchi, Jordan and Wainwright 2018). Raises BadMechanism where the
+    integers break SPEC 2.14.
     """
 
     s: int
@@ -41,8 +41,8 @@ class Vector(Parameters, frozen=True, tag="vector"):
 
     @property
     def loss(self) -> Loss:
-        """Privacy loss of one report: a bound for the ``s`` parts with the largest losses,
-        summed."""
+        """Privacy loss of one report: the sum of the ``s`` largest losses of parts, which is a
+        bound."""
         return largest([part.loss for part in self.parts], self.s)
 
     @property
@@ -58,8 +58,8 @@ class Vector(Parameters, frozen=True, tag="vector"):
     def randomise(self, answer: Sequence[int], coins: Coins) -> Cells:
         """Draws a report for an answer of one position per part.
 
-        It has an integer ``number * parts + part`` for each part that is picked, in the order of
-        the parts. Raises BadAnswer before any draw.
+        The report has an integer ``number * len(parts) + part`` for each part that is picked, in
+        the order of the parts. Raises BadAnswer before any draw.
         """
         d = len(self.parts)
         if len(answer) != d:

@@ -17,7 +17,8 @@ MOST_OUTPUTS = 4096  # SPEC 2.5
 
 
 class Window(Parameters, frozen=True, tag="window"):
-    """A mechanism that reports one of ``m`` outputs, likelier in a window around the answer.
+    """A mechanism that reports one of ``m`` outputs; those in a window around the answer are
+    likelier.
 
     The answer is one of ``k`` positions. It is rounded at random, without bias, to one of the
     ``m - w + 1`` places where a window of ``w`` neighbours can start. Outputs inside the window
