@@ -31,11 +31,11 @@ ALPHA = 1e-6
 
 @dataclass(frozen=True)
 class Certified:
-    """A lower bound of the true epsilon: it is at least ``epsilon`` with probability 1 - ``alpha``
-    (0: no bound).
+    """A certified lower bound of epsilon, from counted reports.
 
-    The event occurred in ``seen`` of ``trials`` reports of the first answer, and in ``against`` of
-    as many of the second.
+    The true epsilon is at least ``epsilon`` with probability 1 - ``alpha``; 0 stands for no bound.
+    The counted event, a set of reports, occurred in ``seen`` of ``trials`` reports of the first
+    answer, and in ``against`` of as many reports of the second.
     """
 
     epsilon: float
@@ -55,12 +55,12 @@ def certify(
     alpha: float = ALPHA,
     coins: Callable[[], Coins] = Coins,
 ) -> Certified:
-    """Returns the certified lower bound of epsilon between two answers, from ``trials`` fresh
-    reports of each.
+    """Returns a certified lower bound of the epsilon between two answers.
 
-    ``first`` and ``second`` make a report of one answer each. A fifth as many reports decide first
-    what is counted: the ``event``, or the reports that favour the first answer, whichever promises
-    more. Raises ValueError unless there are at least 10 trials.
+    ``first`` and ``second`` each make a report of one answer; ``trials`` reports of each are
+    counted. Before that, a fifth as many reports decide which event (set of reports) is counted:
+    the given ``event``, or the reports that favour the first answer, whichever promises the larger
+    bound. Raises ValueError unless there are at least 10 trials.
     """
     if trials < 10:
         raise ValueError(f"trials is {trials}; an audit needs at least 10 trials")
@@ -73,11 +73,12 @@ def certify(
 
 
 def lower_bound(seen: int, against: int, trials: int, delta: float, alpha: float) -> float:
-    """Returns ln((a - delta) / b), at least 0, at the lower end of the interval for a and the upper
-    end of that for b, each missed with probability ``alpha`` / 2.
+    """Returns a lower bound of epsilon, at least 0, from how often an event occurred.
 
-    The event occurred in ``seen`` of ``trials`` reports of the first answer (a), and in ``against``
-    of as many of the second (b).
+    The event occurred in ``seen`` of ``trials`` reports of the first answer, with probability a,
+    and in ``against`` of as many reports of the second, with probability b. The bound is ln((a -
+    delta) / b) at the lower end of the interval of a and the upper end of that of b. Each interval
+    misses its probability with probability ``alpha`` / 2.
     """
     return max(0.0, float(_bounds([seen], [against], trials, delta, alpha)[0]))
 
@@ -85,13 +86,13 @@ def lower_bound(seen: int, against: int, trials: int, delta: float, alpha: float
 def smallest_visible(
     trials: int, epsilon: float, alpha: float = ALPHA, delta: float = 0.0
 ) -> float:
-    """Returns the smallest probability of a catastrophe that ``trials`` reports show; 1 where they
-    show none.
+    """Returns the smallest probability of a catastrophe that would show in ``trials`` reports.
 
-    A catastrophe is a report that one answer alone can make. It is expected as often as its
-    probability says, and shows where that count, against none, certifies more than ``epsilon``:
-    about 80 reports for odds of 3 at the usual ``alpha``. A catastrophe within ``delta`` is
-    allowed.
+    A catastrophe is a report that only one of the two answers can make. With probability c it is
+    expected in c * ``trials`` reports of this answer. It shows where that number, against none of
+    the other answer, certifies more than ``epsilon``: about 80 reports for odds of 3 at the usual
+    ``alpha``. A catastrophe with a probability of up to ``delta`` is allowed. The result is 1 where
+    no catastrophe would show.
     """
     low, high = 0, trials
     if lower_bound(trials, 0, trials, delta, alpha) <= epsilon:
@@ -105,10 +106,10 @@ def smallest_visible(
 
 
 def trials_to_see(catastrophe: float, epsilon: float, alpha: float = ALPHA) -> int:
-    """Returns how many reports of each answer show a catastrophe of the probability
-    ``catastrophe``, as ``smallest_visible`` defines it, to a thousandth.
+    """Returns how many reports of each answer are needed to show a catastrophe, to a thousandth.
 
-    Raises ValueError unless the probability is above 0 and at most 1.
+    ``catastrophe`` is its probability; ``smallest_visible`` defines what it is. Raises ValueError
+    unless the probability is above 0 and at most 1.
     """
     if not 0 < catastrophe <= 1:
         raise ValueError(f"the probability is {catastrophe:g}; give it above 0, at most 1")
@@ -131,15 +132,15 @@ def chosen(
     delta: float = 0.0,
     alpha: float = ALPHA,
 ) -> Event:
-    """Returns the event that promises the best bound in ``trials`` more reports: the given
-    ``event``, or the reports that speak most for the first answer. ``first`` and ``second`` are as
-    many reports of each answer.
+    """Returns the event (a set of reports) that promises the best bound in ``trials`` more reports.
 
-    On one half the reports are ranked by the ratio of their counts. On the other it is counted how
-    much more often the first so many of them come from the first answer, and what ``lower_bound``
-    would make of that. (A ratio by itself is no measure: 200 against 0 of 20,000 prove an epsilon
-    of 2.26, and 15,000 against 5,000 one of 1.02.) One report more than was seen is expected
-    against it, so that a few rare ones do not promise what they cannot keep.
+    It is the given ``event``, or the set of the reports that most favour the first answer.
+    ``first`` and ``second`` are equally many reports of each answer. Half of them are used to rank
+    the distinct reports by the ratio of their counts. The other half are used to choose how many of
+    the top ranks to take, by what ``lower_bound`` would make of their counts. (The ratio alone is
+    no measure: 200 against 0 of 20,000 prove an epsilon of 2.26, and 15,000 against 5,000 one of
+    1.02.) The count for the second answer is taken as one more than was seen, so that a few rare
+    reports do not promise too much.
     """
     half = len(first) // 2
     ours, theirs = Counter(first[:half]), Counter(second[:half])

@@ -225,11 +225,12 @@ def _sum(parts: Iterable[tuple[int, int]]) -> Fraction:
 def distribution_above(
     run: Callable[[Coins], R], cut: Fraction
 ) -> tuple[dict[R, Fraction], Fraction]:
-    """Enumerates the paths of ``run(coins)`` that have a probability of ``cut`` or more, all if it
-    is 0.
+    """Returns the results of ``run(coins)`` with their probabilities, and the probability cut off.
 
-    Returns {result: lower bound of its probability}, and the probability of all paths that were cut
-    off. Each true probability exceeds its lower bound by at most that.
+    A path is one sequence of draws. Only paths with a probability of ``cut`` or more are followed,
+    all if ``cut`` is 0. The first value is {result: lower bound of its probability}, the second the
+    probability of all other paths. Each true probability exceeds its lower bound by at most the
+    second value.
     """
     shares: PathShares[R] = _shares()
     unexplored = defaultdict[int, int](int)  # shares, by their whole
@@ -267,10 +268,11 @@ def distribution_above(
 
 @dataclass(frozen=True)
 class Exploration(Generic[R]):
-    """The explored paths of a run: ``law`` bounds each result's probability from below.
+    """The explored paths of a run, where a path is one sequence of draws.
 
-    ``paths`` is how many paths were explored, ``draws`` the smallest number of draws on any of
-    them. ``unexplored_mass`` is the probability of all other paths; where it is 0 the law is exact.
+    ``law`` is {result: lower bound of its probability}. ``paths`` is how many paths were explored,
+    ``draws`` the smallest number of draws on any of them. ``unexplored_mass`` is the probability of
+    all other paths; where it is 0, ``law`` is exact.
     """
 
     law: Mapping[R, Fraction]
@@ -290,10 +292,11 @@ def drawn_ids(coins: Coins) -> tuple[str, ...]:
 
 
 def explore(run: Callable[[Coins], R], limit: int, ids: Sequence[str] = IDS[-1:]) -> Exploration[R]:
-    """Returns what up to ``limit`` paths of ``run(coins)`` show, the likeliest branches first.
+    """Explores up to ``limit`` paths of ``run(coins)``, the likeliest first.
 
-    Every draw, also one of ``choose`` or ``chance``, has its stated weights. No branch left out is
-    likelier than one that was taken. An id is drawn from ``ids``, equally likely.
+    A path is one sequence of draws. Every draw, also by ``choose`` or ``chance``, branches with its
+    stated probabilities. No branch that is left out is likelier than one that was taken. A drawn id
+    is any of ``ids``, with equal probabilities.
     """
     shares: PathShares[R] = _shares()
     waiting: list[_Waiting] = [(-1.0, (), 1, 1, 1)]
@@ -339,8 +342,9 @@ def _wait(waiting: list[_Waiting], path: list[int], turn: Turn) -> None:
 def worst_odds(laws: Iterable[Mapping[R, Fraction]]) -> Fraction | None:
     """Returns the largest ratio between two answers' probabilities of one report.
 
-    ``laws`` has for each answer {report: probability}. Returns INFINITE (None) where some report is
-    possible under one answer and impossible under another. The ln of the result is the epsilon.
+    ``laws`` has for each answer {report: probability}. The result is INFINITE (None) where some
+    report is possible under one answer and impossible under another. The ln of the result is the
+    epsilon.
     """
     laws = list(laws)
     worst = Fraction(1)

@@ -31,13 +31,14 @@ PATHS = 1 << 12
 
 
 def sent_probability(mechanism: Memoised[Any], memo: int, report: Cells) -> Fraction:
-    """Returns P(report | memo), derived from the probabilities that a single report must have. The
-    memo is the permanently randomised answer from which each wave's report is made.
+    """Returns P(report | memo), derived from the probabilities that a single report must have.
 
-    The shipped weights are not used. A memo is right with the odds ``odds`` against each other one,
-    so the single report's law is a mixture: ``odds - 1`` times the law given its own memo, and once
-    that given every memo. This is solved for the law given the memo. With padded ticks ``most``
-    memos are right at once, and each adds one step to the probability given no right memo.
+    The memo is the permanently randomised answer, from which each wave's report is made. The
+    mechanism's own weights for this are not used. The true answer's memo is ``odds`` times as
+    likely as each other memo. So the law of a single report is a mixture: ``odds - 1`` times the
+    law given the true answer's memo, plus once the law given each memo. This is solved for the law
+    given one memo. With padded ticks, ``most`` memos belong to the true answer, and each of them
+    adds the same step to the probability given any other memo.
     """
     law: Finite | Supporting = mechanism.single_report_mechanism.law
     odds = Fraction(mechanism.own, mechanism.other)
@@ -75,11 +76,12 @@ def fault_in_waves(
     alpha: float,
     coins: Callable[[], Coins] = Coins,
 ) -> str | None:
-    """Returns the first fault of two waves together, in words; None where there is none.
+    """Returns the first fault in the reports of two waves together, in words; None without one.
 
-    ``send(answer, 2, coins)`` makes the reports. Their branches are walked, all or the likeliest.
-    Where some are left over, ``trials`` pairs of reports are drawn and their common numbers
-    counted; a correct device is then accused with probability at most ``alpha``.
+    ``send(answer, 2, coins)`` makes the two reports. All branches of its draws are walked, or the
+    likeliest where there are too many. Where some are left over, ``trials`` pairs of reports are
+    drawn, and it is counted how many numbers the reports of a pair have in common. A correct device
+    is then accused with probability at most ``alpha``.
     """
     left, unexplored = PATHS, False
     for answer in answers(mechanism.memo.law):

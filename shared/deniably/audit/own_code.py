@@ -49,8 +49,12 @@ class BadCode(ValueError):
 
 @dataclass(frozen=True)
 class Shift:
-    """A set of reports, which ``first`` makes with the probability ``seen`` and ``second`` with
-    ``against``. From a partial walk, ``seen`` is rounded down and ``against`` up."""
+    """A set of ``reports`` that shifts the odds between two answers.
+
+    The answer ``first`` makes one of the reports with the probability ``seen``, the answer
+    ``second`` with the probability ``against``. If not all branches were walked, ``seen`` is
+    rounded down and ``against`` up.
+    """
 
     first: Answer
     second: Answer
@@ -60,8 +64,7 @@ class Shift:
 
     @property
     def epsilon(self) -> float:
-        """The ln of the ratio of both probabilities; infinite where ``second`` cannot make the
-        reports."""
+        """The ln of ``seen / against``; infinite where ``against`` is 0."""
         return log(self.seen / self.against) if self.against else inf
 
 
@@ -70,7 +73,7 @@ class CountedBound:
     """A lower bound of epsilon that counted reports prove, except with a chance of one in a
     million.
 
-    ``first`` and ``second`` are the answers whose reports prove most.
+    ``first`` and ``second`` are the answers whose reports prove the largest epsilon.
     """
 
     epsilon: float
@@ -81,12 +84,12 @@ class CountedBound:
 
 @dataclass(frozen=True)
 class CodeAudit:
-    """The audit of a function: what its walk and its counted reports prove.
+    """The audit of a function: what a walk through its branches and counted reports prove.
 
-    ``laws`` has for each answer {report: probability}, where every branch was walked, and ``worst``
-    is the report with the largest ratio. ``broken`` shows that the ``claim`` does not hold.
-    ``counted`` is what counted reports prove, where there was no complete walk; ``not_walked`` says
-    why there was none.
+    If every branch was walked, ``laws`` has for each answer {report: probability}, and ``worst`` is
+    the report with the largest ratio of probabilities. ``broken`` is a set of reports that shows
+    that the ``claim`` does not hold. If not every branch was walked, ``counted`` is what counted
+    reports prove, and ``not_walked`` says why.
     """
 
     answers: tuple[Answer, ...]
@@ -101,8 +104,12 @@ class CodeAudit:
 
     @property
     def outcome(self) -> Literal["failed", "passed", "measured", "counted"]:
-        """``passed`` and ``measured`` need a complete walk: ``passed`` with a claim, ``measured``
-        without one. ``counted`` means that nothing contradicts the claim."""
+        """The outcome: "failed", "passed", "measured" or "counted".
+
+        After a walk of every branch it is "passed" if the claim holds, and "measured" if there is
+        no claim. "counted" means that reports were only counted, and that nothing contradicts the
+        claim.
+        """
         if self.broken or (self.counted and self.counted.epsilon > claimed_epsilon(self.claim)):
             return "failed"
         if self.laws is None:
@@ -111,15 +118,15 @@ class CodeAudit:
 
     @property
     def epsilon(self) -> float:
-        """The exact epsilon after a complete walk; otherwise the largest that is proved, 0 if none
-        is."""
+        """The exact epsilon if every branch was walked; otherwise the largest that is proved, or
+        0."""
         if self.laws is not None:
             return self.worst.epsilon if self.worst else 0.0
         return self.counted.epsilon if self.counted else 0.0
 
 
 def claimed_epsilon(claim: Privacy | None) -> float:
-    """Returns the epsilon of a claim; infinite without one."""
+    """Returns the epsilon of a claim; infinite where there is no claim."""
     return claim.ln if claim else inf
 
 
@@ -137,14 +144,15 @@ def audit_code(
 ) -> CodeAudit:
     """Audits ``function(answer)`` or ``function(answer, coins)`` over all ``answers``.
 
-    With coins it is walked, where the same coins make the same report. Where that leaves something
-    over, or without coins, ``trials`` reports of each answer are counted; a right claim is accused
-    with probability at most ``alpha``. ``outputs`` are all reports that it may make. ``not_walked``
-    is a reason, if there is one, why a walk would show nothing. ``progress`` is called with the
-    number of reports made since its last call.
+    If the function takes coins, and makes the same report from the same coins, the branches of its
+    draws are walked. If branches are left over, or there was no walk, ``trials`` reports of each
+    answer are counted; a correct claim is then accused with probability at most ``alpha``.
+    ``outputs`` are all reports that the function may make. A text in ``not_walked`` prevents the
+    walk and says why it would show nothing. ``progress`` is called with the number of reports made
+    since its last call.
 
-    Raises BadCode where the function cannot be called, raises, or returns what is no report, and
-    ValueError for fewer than two answers, more than 32, or fewer than 10 trials.
+    Raises BadCode where the function cannot be called, raises an error, or returns something that
+    is no report, and ValueError for fewer than two answers, more than 32, or fewer than 10 trials.
     """
     if not 2 <= len(answers) <= MOST_ANSWERS or len(set(answers)) < len(answers):
         raise ValueError(f"give from 2 to {MOST_ANSWERS} different answers")
@@ -375,7 +383,10 @@ def _count(
 
 
 def reports_made(answers: int, trials: int) -> int:
-    """Returns how many reports are made where all answers are counted, for a progress bar."""
+    """Returns how many reports an audit makes if those of all answers are counted.
+
+    It is for a progress bar.
+    """
     return answers * (trials + max(trials // 5, 2))
 
 
@@ -395,8 +406,11 @@ def _reports(
 
 
 def law_lines(audit: CodeAudit) -> Iterator[tuple[str, ...]]:
-    """Yields the probabilities of an audit with a complete walk as lines of a table, with a
-    heading: a line for each report, a column for each answer."""
+    """Yields the probabilities of reports as lines of a table, after a walk of every branch.
+
+    The first line is the heading. Then there is a line for each report and a column for each
+    answer.
+    """
     assert audit.laws is not None
     yield ("report", *map(str, audit.answers))
     for report in dict.fromkeys(report for law in audit.laws for report in law):

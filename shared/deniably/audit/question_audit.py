@@ -37,9 +37,10 @@ TRIALS = 5_000
 class Verdict:
     """The audit of one question.
 
-    ``claimed`` is the stated epsilon, ``exact`` the loss that the published integers give, ``walk``
-    the walk through its code and ``certified`` the lower bound from its reports. ``fault`` is the
-    first fault found, in words. ``history`` is the loss of all waves, for a memoised question.
+    ``claimed`` is the stated epsilon, and ``exact`` the privacy loss that follows from the
+    published integers. ``walk`` is the outcome of walking the branches of its code, ``certified``
+    the lower bound from its counted reports. ``fault`` is the first fault found, in words.
+    ``history`` is the loss of all waves together, for a question with memos.
     """
 
     question: str
@@ -52,8 +53,11 @@ class Verdict:
 
     @property
     def outcome(self) -> Literal["failed", "proved", "counted"]:
-        """``proved`` needs a complete walk. ``counted`` proves nothing for a claim: counted reports
-        certify a lower bound of epsilon, and the larger it is, the worse."""
+        """The outcome: "failed", "proved" or "counted".
+
+        It is "proved" if every branch was walked without a fault. "counted" is no proof of the
+        claim: counted reports certify a lower bound of epsilon, and the larger that is, the worse.
+        """
         if self.fault:
             return "failed"
         return "proved" if self.walk.complete else "counted"
@@ -65,8 +69,10 @@ def audit(
     alpha: float = ALPHA,
     coins: Callable[[], Coins] = Coins,
 ) -> list[Verdict]:
-    """Returns the verdict on every question by the code of devices. ``trials``, ``alpha`` and
-    ``coins`` are those of ``audit_question``."""
+    """Returns the verdict on every question, by running the code that devices run.
+
+    ``trials``, ``alpha`` and ``coins`` are those of ``audit_question``.
+    """
     return list(verdicts(survey, trials, alpha, coins))
 
 
@@ -92,9 +98,10 @@ def audit_question(
 ) -> Verdict:
     """Returns the verdict on a question whose answers ``randomise(answer, coins)`` randomises.
 
-    In several waves, ``reports_over_waves(answer, waves, coins)`` gives their reports, by default
-    the mechanism's own. ``trials`` reports of each of two answers are drawn. A correct randomiser
-    is accused with probability at most ``alpha``, by its reports alone: a walk never errs.
+    For a question with memos, ``reports_over_waves(answer, waves, coins)`` makes the reports of
+    several waves; by default the mechanism does. ``trials`` reports of each of two answers are
+    drawn. A correct randomiser is accused with probability at most ``alpha``, and only by counted
+    reports: walking its branches makes no error.
     """
     keeping = question.mechanism if isinstance(question.mechanism, Memoised) else None
     if keeping:

@@ -22,8 +22,10 @@ Randomise = Callable[..., Hashable]
 
 
 def checked(mechanism: Randomiser[Law], report: Hashable) -> Cells:
-    """Returns the report, as a tuple of integers. Raises BadReport where the mechanism cannot make
-    it."""
+    """Returns the report as a tuple of integers.
+
+    Raises BadReport where the mechanism cannot make such a report.
+    """
     made = cast(tuple[object, ...], report)
     if not isinstance(report, tuple) or any(type(cell) is not int for cell in made):
         raise BadReport("a report is a tuple of integers")
@@ -70,8 +72,11 @@ class _Repeated(Coins):
 
 
 def made_twice(run: Callable[[Coins], Hashable], coins: Coins) -> tuple[Hashable, int, bool]:
-    """Makes a report twice from the same draws; returns (report, number of draws, whether both are
-    the same)."""
+    """Makes a report, and makes it again from the recorded draws.
+
+    Returns (report, number of draws, whether the second report is the same and made with the same
+    draws).
+    """
     recorded = _Recorded(coins)
     report = run(recorded)
     try:
@@ -82,8 +87,10 @@ def made_twice(run: Callable[[Coins], Hashable], coins: Coins) -> tuple[Hashable
 
 
 class ReportChecker:
-    """Runs a randomiser on one answer and checks every report; ``fault`` is the first fault seen,
-    in words."""
+    """Runs a randomiser on one answer, and checks every report.
+
+    ``fault`` is the first fault found, in words; None without one.
+    """
 
     def __init__(self, mechanism: Randomiser[Law], randomise: Randomise, answer: Any) -> None:
         self.mechanism = mechanism
@@ -108,11 +115,12 @@ class ReportChecker:
         return report
 
     def misfit(self, alpha: float) -> str | None:
-        """Returns in words the cell of the tally with the least likely count, if that is a fault;
-        else None.
+        """Returns a fault in how often reports count in the cells of the tally, in words; None
+        without one.
 
-        Exact binomial tails with a Bonferroni correction over cells and sides: a correct randomiser
-        is accused with probability at most ``alpha``.
+        The cell with the least likely count is tested by exact binomial tails, with a Bonferroni
+        correction for the number of cells and for both tails. A correct randomiser is accused with
+        probability at most ``alpha``.
         """
         law = self.mechanism.law
         places = list(law.cells(self.answer))

@@ -52,8 +52,11 @@ Make = Callable[[Survey, Mapping[str, object]], Report]
 
 @dataclass(frozen=True)
 class Counted:
-    """The outcome of counting ``n`` reports: how many sums were tested, and what is wrong, in words
-    (None if nothing is)."""
+    """The outcome of a test of the sums over ``n`` reports.
+
+    ``tests`` is how many sums were tested; ``fault`` says in words what is wrong, None if nothing
+    is.
+    """
 
     n: int
     tests: int
@@ -75,15 +78,20 @@ def _made(survey: Survey, answers: Mapping[str, object]) -> Report:
 
 
 def reports_for(survey: Survey) -> int:
-    """Returns how many reports are counted: ``REPORTS``, or fewer where a survey's reports have so
-    many possible cells that counting takes long."""
+    """Returns how many reports ``count_reports`` makes by default.
+
+    There are ``REPORTS``, or fewer for a survey whose reports have so many possible cells that
+    counting takes long.
+    """
     cells = sum(_size(question.mechanism.law) for question in survey.questions)
     return max(_FEWEST, min(REPORTS, _CELLS_IN_ALL // max(cells, 1)))
 
 
 def count_reports(survey: Survey, n: int | None = None, make: Make = _made) -> Counted:
-    """Makes ``n`` reports of made-up answers, by default ``reports_for(survey)``, and tests their
-    sums."""
+    """Makes ``n`` reports of made-up answers, and tests sums over the reports.
+
+    ``n`` is by default ``reports_for(survey)``.
+    """
     n = n or reports_for(survey)
     random = Random(n)  # noqa: S311  # of made-up answers
     encoded_answers: list[dict[str, Any]] = []

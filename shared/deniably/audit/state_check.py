@@ -38,10 +38,10 @@ Call = tuple[int, Any, int]
 
 @dataclass(frozen=True)
 class StateCheck:
-    """The outcome of a check for hidden state: how many of ``CALLS`` calls made another report.
+    """The outcome of a check whether a function keeps a hidden state between calls.
 
-    ``departed`` counts them in another order or in a process of their own, ``unlike`` in the same
-    order again.
+    ``unlike`` is how many calls made another report when all calls were repeated in the same order.
+    ``departed`` is how many did in another order, or in a process of their own.
     """
 
     departed: int = 0
@@ -49,16 +49,21 @@ class StateCheck:
 
 
 def largest_period(calls: int = CALLS) -> int:
-    """Returns the largest m such that a departure at every m-th call almost surely shows among
-    ``calls`` calls."""
+    """Returns the largest m for which a change in every m-th call would almost surely be seen.
+
+    ``calls`` is the number of calls that are made.
+    """
     return calls // _OFTEN
 
 
 def state_check(
     place: str, name: str, answers: Sequence[Hashable], calls: int = CALLS
 ) -> StateCheck:
-    """Returns whether a function keeps a state: makes recorded calls of the function ``name``,
-    which takes an answer and coins, in the module or Python file ``place``."""
+    """Checks whether a function keeps a hidden state between calls.
+
+    The function ``name`` is in the module or Python file ``place``, and takes an answer and coins.
+    ``calls`` calls with random ``answers`` are recorded and repeated.
+    """
     random = Random(1)  # noqa: S311  # of made-up answers
     made: list[Call] = [(i, random.choice(answers), i) for i in range(calls)]
     mixed = random.sample(made, len(made))
@@ -91,10 +96,10 @@ def _in_a_process(place: str, name: str, calls: Sequence[Call]) -> dict[str, str
 def unlisted(
     function: Callable[..., Hashable], answers: Sequence[Hashable], takes_coins: bool
 ) -> tuple[Hashable, Hashable] | None:
-    """Returns (answer, report) for an answer that is not among ``answers`` and that the function
-    takes all the same; None if there is none.
+    """Returns (answer, report) for an answer outside ``answers`` that the function accepts.
 
-    Tried are the constants that its code compares with, other cases, spaces, and nothing.
+    None if no such answer is found. The answers tried are the constants that the function's code
+    compares with, listed answers in other letter case or with spaces, and empty ones.
     """
     for odd in _odd_answers(function, answers):
         coins = Coins(Random(5).randbytes)  # noqa: S311  # nobody's answer

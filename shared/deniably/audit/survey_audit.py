@@ -46,14 +46,16 @@ class Audited(Table):
     """The result of an audit, as a table with a row for each question.
 
     Each row has a question's epsilons: ``claimed``, ``exact`` (of the published integers) and
-    ``certified`` (a lower bound from its reports, which earns nothing). Its ``outcome`` is proved,
-    replayed, in part, counted or failed; ``fault`` says in words what is wrong.
+    ``certified`` (a lower bound from counted reports, which does not count towards a verdict). Its
+    ``outcome`` is proved, replayed, in part, counted or failed; ``fault`` says in words what is
+    wrong.
 
-    ``verdicts`` has the walk and the counts of each question, ``whole`` the walks of whole reports,
-    and ``counted`` the sums over many whole reports. ``replays`` is what was replayed. ``judged``
-    has for each question, and for whole reports, the verdict from proved to failed (as in
-    ``verdict_levels``), and ``browser`` that of the form in a browser, None if it was not looked
-    at. ``sentences`` explain columns, and ``recognition`` is what ``recognition_fault`` returned.
+    ``verdicts`` has the walk and the counts of each question, ``whole`` has the walks of whole
+    reports, and ``counted`` the test of sums over many whole reports. ``replays`` is what was
+    replayed. ``judged`` has the verdicts, from proved to failed, on each question and on whole
+    reports (see ``verdict_levels``). ``browser`` is the verdict on the form in a browser, None if
+    the form was not audited. ``sentences`` explain columns of the table, and ``recognition`` is
+    what ``recognition_fault`` returned.
     """
 
     verdicts: Sequence[Verdict]
@@ -87,14 +89,14 @@ class Audited(Table):
 
     @property
     def witness(self) -> Witness | None:
-        """The difference that a replay found, with what is needed to see it again; None where there
-        was none."""
+        """The difference that a replay found, with what is needed to see it again; None without
+        one."""
         fault = self.replays.fault
         return witness_of(self.replays.study, fault) if fault else None
 
     @property
     def conclusion(self) -> str:
-        """The last sentence of the audit: what was earned, and what was not looked at."""
+        """The last sentences of the audit: the verdict, and what was not audited."""
         fault = self.replays.fault
         if self.outcome == "failed" and fault:
             return f"FAILED: {witness_said(fault)}."
@@ -103,10 +105,10 @@ class Audited(Table):
 
 def recognition_fault(survey: Survey) -> str | None:
     """Returns what is wrong with a wave's stated number of recognisable people, in words; None if
-    nothing.
+    nothing is.
 
-    Devices show that number and do not check it: it takes a simulation. So a number within a
-    quarter of this simulation's is no fault.
+    Devices show the number but cannot check it, because that takes a simulation. A number within a
+    quarter of the number simulated here is no fault.
     """
     if not isinstance(survey.waves, Waves):
         return None
@@ -128,16 +130,17 @@ def audit_survey(
     progress: Callable[[str], object] = lambda text: None,
     walked: Callable[[Verdict], object] = lambda verdict: None,
 ) -> Audited:
-    """Audits a survey by the code that devices run; returns the result as a table.
+    """Audits a survey by running the code of devices; returns the result as a table.
 
-    Every branch is walked where there are not too many. ``trials`` reports of each of two answers
-    certify a lower bound of epsilon (Arcolezi and Gambs 2024, PoPETs). Devices are replayed for
-    ``seconds`` in Python and, with Node, in JavaScript: up to twice as long where a verdict needs
-    it, and by default as long as a verdict needs, at most 60 seconds. ``scenarios`` is a number of
-    replays instead of a time, and ``modules`` a folder of other modules than the shipped ones. The
-    probability of a false alarm is at most one in a million for each question. ``browser`` looks at
-    the form in a browser, and gives its verdict. ``progress`` is called with a few words before
-    each step, and ``walked`` with each question's verdict as soon as its branches are walked.
+    Every branch of this code is walked where there are not too many. ``trials`` reports of each of
+    two answers certify a lower bound of epsilon (Arcolezi and Gambs 2024, PoPETs). Devices are
+    replayed for ``seconds`` in Python and, with Node, in JavaScript: up to twice as long where a
+    verdict needs it, and by default as long as a verdict needs, at most 60 seconds. ``scenarios``
+    is a number of replays instead of a time, and ``modules`` a folder of other modules than the
+    shipped ones. The probability of a false alarm is at most one in a million for each question.
+    ``browser`` is a function that audits the form in a browser and returns the verdict.
+    ``progress`` is called with a few words before each step, and ``walked`` with each question's
+    verdict as soon as its branches are walked.
 
     Raises ValueError for fewer than 10 trials.
 
@@ -274,8 +277,10 @@ def _cells(verdict: Verdict, judged: Judged) -> dict[str, Cell]:
 
 
 def line(verdict: Verdict, judged: Judged | None = None) -> tuple[str, ...]:
-    """Returns a verdict as texts for the columns of ``HEADING``. The last one is ``judged``, or
-    without it how far the walk came."""
+    """Returns a verdict as texts for the columns of ``HEADING``.
+
+    The last text is ``judged``, or without that how many branches were walked.
+    """
     claimed, exact = f"{verdict.claimed:.4f}", f"{verdict.exact.epsilon:.4f}"
     least = verdict.certified.epsilon
     outcome: str = judged.rung if judged else _walked(verdict.walk)

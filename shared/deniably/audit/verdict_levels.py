@@ -45,7 +45,7 @@ SURE = 13.8
 
 
 def worst(rungs: Iterable[Rung]) -> Rung:
-    """Returns the worst of some verdicts, "proved" where there are none."""
+    """Returns the worst of some verdicts; "proved" if there are none."""
     lowest: Rung = "proved"
     for rung in rungs:
         if RUNGS.index(rung) > RUNGS.index(lowest):
@@ -54,8 +54,11 @@ def worst(rungs: Iterable[Rung]) -> Rung:
 
 
 def one_in(replays: int) -> int:
-    """Returns the largest m such that so many replays would have shown a departure in 1 of m
-    reports, but for one chance in a million."""
+    """Returns the largest m for which a fault in 1 of m reports would have been seen.
+
+    ``replays`` is the number of reports that were replayed. The fault would have been missed with a
+    probability of one in a million.
+    """
     # Rounded down, so that no more is said to be seen than would be.
     return max(1, int(replays / SURE))
 
@@ -65,7 +68,7 @@ class Judged:
     """The verdict on one part of a survey: a question, or whole reports.
 
     ``rungs`` has the verdict by language ("Python" and "JavaScript"). ``text`` is a sentence about
-    it, and ``missing`` says what keeps it from a better one.
+    the verdict, and ``missing`` says what is missing for a better one.
     """
 
     name: str
@@ -83,7 +86,10 @@ class Judged:
 
 
 def judge_question(question: Question, walked: Verdict, replays: Replays) -> Judged:
-    """Returns the verdict on one question. ``walked`` has its walk and its counted reports."""
+    """Returns the verdict on one question.
+
+    ``walked`` is the outcome of walking its branches and of counting its reports.
+    """
     definition = next(each for each in replays.study.questions if each["name"] == question.name)
     if walked.fault:
         return Judged(question.name, {"Python": "failed"}, f"FAILED: {walked.fault}")
@@ -233,7 +239,7 @@ def _walked_together(whole: ReportAudit) -> str:
 
 
 def part_of(share: float) -> str:
-    """Returns a share as a percentage in words, which is never rounded to 0.0 %."""
+    """Returns a share as a percentage in words; a small one is "below 0.1%", not "0.0%"."""
     return f"{share:.1%}" if share >= 0.001 else "below 0.1%"
 
 
@@ -279,9 +285,9 @@ def _what(replays: Replays) -> str:
 
 
 def conclusion(rung: Rung, replays: Replays, browser: Judged | None = None) -> str:
-    """Returns the last sentences of an audit: what was earned, and what was not looked at.
+    """Returns the last sentences of an audit: the verdict ``rung``, and what was not audited.
 
-    ``browser`` is the verdict on the form in a browser, if it was asked for.
+    ``browser`` is the verdict on the form in a browser, None if the form was not audited.
     """
     if rung == "failed":
         return "FAILED: a fault was found."
@@ -320,7 +326,7 @@ def _in_part(replays: Replays) -> str:
 
 
 def witness_said(fault: Fault) -> str:
-    """Returns a fault in words, with what the device sent or stored and what it had to."""
+    """Returns a fault in words: what the device sent or stored, and what was right."""
     steps: Sequence[Mapping[str, Any]] = fault.scenario["steps"]
     typed: Any = steps[fault.difference.step].get("typed", {}) if steps else {}
     where = f"{fault.question}, {fault.language}" if fault.question else fault.language

@@ -29,12 +29,13 @@ _UNFINISHED = 3  # answers with unexplored paths after which no further answer i
 
 @dataclass(frozen=True)
 class Walk:
-    """The outcome of a walk: ``answers`` of the mechanism's ``of`` answers were walked.
+    """The outcome of walking the branches of a mechanism's code, answer by answer.
 
-    ``paths`` counts all paths. ``unexplored_mass`` is the largest probability left over for one
-    answer, and ``finished`` counts the answers that left none. ``realised`` is the epsilon of the
-    answers that were walked to the end: infinite where one rules a report out, None where fewer
-    than two were. ``fault`` says what is wrong, None if nothing is.
+    ``answers`` of the mechanism's ``of`` answers were walked, on ``paths`` paths in all.
+    ``unexplored_mass`` is the largest probability that was left unwalked for any of them, and
+    ``finished`` counts the answers with none left. ``realised`` is the epsilon between the finished
+    answers: infinite where one of them rules a report out, None where there are fewer than two.
+    ``fault`` says what is wrong, None if nothing is.
     """
 
     answers: int
@@ -52,7 +53,10 @@ class Walk:
 
 
 def walk(mechanism: Randomiser[Law], randomise: Randomise, paths: int = PATHS) -> Walk:
-    """Walks as many answers as ``paths`` allow; the most different ones come first."""
+    """Walks the branches of ``randomise`` for as many answers as ``paths`` allow.
+
+    The answers that differ most come first.
+    """
     followed, unexplored, walked, unfinished = 0, Fraction(0), 0, 0
     law = mechanism.law
     each = _EACH if law.exact else _NOISE
@@ -85,7 +89,7 @@ def fault_of(
 ) -> str | None:
     """Returns the first fault in one answer's explored paths, in words; None without one.
 
-    ``law`` is the mechanism's law, if the caller has computed it.
+    ``law`` is the mechanism's law; without it, it is computed.
     """
     law = law or mechanism.law
     if not explored.draws:
@@ -105,7 +109,9 @@ def fault_of(
 
 
 def answers(law: Law) -> Iterator[Any]:
-    """Yields a law's answers: the most different ones first, then all others, or an even selection
-    where they are very many."""
+    """Yields answers of a law: first the two that differ most, then all others.
+
+    Where there are very many, the others are an even selection.
+    """
     first = law.extremes
     return chain(first, (answer for answer in law.domain.some(PATHS) if answer not in first))

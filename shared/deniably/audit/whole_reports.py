@@ -59,8 +59,11 @@ _BOTH = 3  # the first questions, whose combinations of extremes are all walked 
 
 
 def reports(make: Callable[..., Any] = make_report) -> Send:
-    """Returns a function that makes each survey's report with ``make`` and returns the bytes of
-    all. The memos (permanently randomised answers) of one wave are passed on to the next."""
+    """Returns a function that makes the reports to several surveys, and returns their bytes.
+
+    Each report is made with ``make``. Memos (permanently randomised answers) of one wave are passed
+    on to the next.
+    """
 
     def send(surveys: Sequence[Survey], answers: AnswersByName, coins: Coins) -> list[bytes]:
         sent: list[bytes] = []
@@ -75,8 +78,10 @@ def reports(make: Callable[..., Any] = make_report) -> Send:
 
 
 def of_link(survey: Survey) -> dict[str, Stratum]:
-    """Returns the stratum of a device's link as a keyword argument, {"strata": ...}; empty where
-    the survey has no strata."""
+    """Returns the stratum of a device's link as a keyword argument: {"strata": ...}.
+
+    The result is empty where the survey has no strata.
+    """
     return {"strata": survey.every_stratum[-1]} if survey.strata else {}
 
 
@@ -90,11 +95,11 @@ def law(
     drawn: Sequence[str],
     ids: int = len(IDS),
 ) -> Fraction:
-    """Returns the probability that a right device sends exactly ``sent`` and draws the ids
+    """Returns the probability that a correct device sends exactly ``sent`` and draws the ids
     ``drawn``, given the answers.
 
-    ``encoded`` are the inputs of the mechanisms by question, ``ids`` the number of ids that are
-    equally likely. Raises BadReport where no device may send it.
+    ``encoded`` has the input of each question's mechanism, and ``ids`` is the number of equally
+    likely ids. Raises BadReport where no correct device sends this.
     """
     received = _apart(surveys, sent)
     if [report.id for report in received] != list(drawn):
@@ -140,10 +145,10 @@ def _apart(surveys: Sequence[Survey], sent: Sequence[bytes]) -> list[Report]:
 
 
 def inputs(survey: Survey, chosen: Sequence[MechanismInput]) -> dict[str, MechanismInput]:
-    """Returns the mechanisms' inputs, by question, of a respondent who would answer each question
-    with the input in ``chosen``.
+    """Returns {question: input of its mechanism} for one respondent.
 
-    A question that an earlier answer hides gets "not applicable" (SPEC 4.2).
+    ``chosen`` has the input that the respondent would give for each question. A question that an
+    earlier answer hides gets "not applicable" instead (SPEC 4.2).
     """
     encoded: dict[str, MechanismInput] = {}
     answers: dict[str, object] = {}
@@ -162,11 +167,11 @@ def inputs(survey: Survey, chosen: Sequence[MechanismInput]) -> dict[str, Mechan
 
 @dataclass(frozen=True)
 class ReportWalk:
-    """The outcome of a walk through whole reports.
+    """The outcome of walking the branches of code that makes whole reports.
 
     ``answers`` of all ``of`` combinations of answers to the ``questions`` were walked, on ``paths``
-    paths. ``unexplored_mass`` is the largest probability left over for one combination of answers.
-    ``fault`` says in words what is wrong, None if nothing is.
+    paths. ``unexplored_mass`` is the largest probability that was left unwalked for one
+    combination. ``fault`` says in words what is wrong, None if nothing is.
     """
 
     questions: tuple[str, ...]
@@ -188,11 +193,14 @@ def walk_reports(
     paths: int = PATHS,
     ids: Sequence[str] | None = None,
 ) -> ReportWalk:
-    """Walks the bytes that ``send`` makes of answers, as far as ``paths`` allow; the most different
-    answers come first. ``ids`` stand for all ids, by default as many as there is room for.
+    """Walks the branches by which ``send`` makes the bytes of reports, as far as ``paths`` allow.
 
-    Where all paths of an answer were walked, and none is likelier than it may be, every report has
-    exactly the probability that it must have: nothing is missing, so nothing is less likely.
+    The combinations of answers that differ most come first. ``ids`` are the ids that may be drawn,
+    in place of all possible ids; by default as many as there is room for.
+
+    Where all paths of a combination were walked, and no report is likelier than it may be, every
+    report has exactly the right probability: the probabilities sum to 1, so none can be less likely
+    either.
     """
     survey = surveys[0]
     each, ids = _room(surveys, [ids] if ids else [IDS, IDS[-2:]], min(_EACH, paths))
@@ -287,8 +295,10 @@ def _paths(
 
 
 def combinations_of(survey: Survey, *, every: bool) -> Iterator[tuple[MechanismInput, ...]]:
-    """Yields combinations of answers, as inputs of all mechanisms: the most different ones first,
-    then with ``every`` all others, where there are few."""
+    """Yields combinations of answers to all questions, as inputs of the mechanisms.
+
+    Those that differ most come first. With ``every``, all others follow, where there are few.
+    """
     some = [list(islice(_meant(question), 2)) for question in survey.questions]
     pairs = [(pair[0], pair[-1]) for pair in some]
     if len(survey.questions) <= _BOTH:
@@ -342,9 +352,9 @@ def _gives(meant: MechanismInput, choice: int) -> bool:
 def whole_reports(
     survey: Survey, send: Send | None = None, paths: int = PATHS
 ) -> Iterator[ReportWalk]:
-    """Yields the walk of all questions together. Where that is not complete, yields after it the
-    walks of pairs of questions (with those that decide whether they are shown), neighbours first,
-    as far as ``paths`` more paths allow.
+    """Yields the walk of all questions together. If that is not complete, the walks of pairs of
+    questions follow, neighbours first, as far as ``paths`` more paths allow. Questions that decide
+    whether one of a pair is shown are walked with the pair.
 
     ``send`` is by default the shipped ``make_report``.
     """
@@ -384,8 +394,11 @@ class ReportAudit:
 
     @property
     def outcome(self) -> Literal["failed", "passed", "in part"]:
-        """``passed`` where every branch of all questions together was walked without a fault, ``in
-        part`` where some are left."""
+        """The outcome: "failed", "passed" or "in part".
+
+        It is "passed" if every branch of all questions together was walked without a fault, "in
+        part" if branches are left.
+        """
         if self.fault:
             return "failed"
         return "passed" if self.together.complete else "in part"
@@ -397,8 +410,10 @@ class ReportAudit:
 
 
 def waves_of(survey: Survey) -> list[Survey]:
-    """Returns the surveys that one person answers in the audit: the survey, and of a panel a second
-    wave."""
+    """Returns the surveys that one person answers in the audit.
+
+    They are the survey alone, or for a panel the survey and a second wave.
+    """
     if not isinstance(survey.waves, Waves):
         return [survey]
     # Another name makes another digest, and the questions, and so the memos, stay the same.
@@ -406,8 +421,10 @@ def waves_of(survey: Survey) -> list[Survey]:
 
 
 def reduced(survey: Survey, places: Sequence[int]) -> Survey:
-    """Returns the survey with the questions at these places alone, and those that decide whether
-    they are shown."""
+    """Returns the survey with only the questions at these places.
+
+    Questions that decide whether one of these is shown are kept, too.
+    """
     names = {survey.questions[place].name for place in places}
     # From the last one back, so that the condition of a condition is found, too.
     for question in reversed(survey.questions):

@@ -30,8 +30,11 @@ that the operating system gave."""
 
 
 def edge_draws() -> list[tuple[int, bytes]]:
-    """Returns (bound, tape) pairs. Each tape has a word at an edge of the bound's range, then words
-    that are accepted."""
+    """Returns (bound, tape) pairs, to test how a device draws integers below a bound.
+
+    A tape is the random bytes to draw from. It begins with a word at an edge, such as the first
+    that must be rejected; then come words that are accepted.
+    """
     draws: list[tuple[int, bytes]] = []
     for n in BOUNDS:
         limit = _LARGEST - _LARGEST % n
@@ -93,8 +96,10 @@ def fault_of_draws_at_once() -> str | None:
 
 
 def below_in_python(draws: Sequence[tuple[int, bytes]]) -> list[tuple[int, int]]:
-    """Draws with ``below`` of the Python device; returns each number, and how many bytes it
-    took."""
+    """Draws below each bound from its tape, with the code of the Python device.
+
+    Returns for each draw the number, and how many bytes of the tape were used.
+    """
     drawn: list[tuple[int, int]] = []
     for n, tape in draws:
         place = 0

@@ -33,12 +33,12 @@ _SALT = 48
 
 @dataclass(frozen=True)
 class Observed:
-    """What a device did in one step: the ``document`` that it stored (its memory), and the
-    ``blocks`` of random bytes that the operating system gave it meanwhile.
+    """What a device did in one step.
 
-    ``digest`` is the receipt's. ``refused`` says that it refused, and ``broken`` that it ended in
-    an error of its own, in words. ``trade`` is what it stored of an invitation before it was
-    signed.
+    ``document`` is the memory that it stored, and ``blocks`` are the random bytes that it got from
+    the operating system in this step. ``digest`` is that of the receipt. ``refused`` is true if the
+    device refused the answers; ``broken`` is the error, in words, if it ended in one. ``trade`` is
+    what it stored to exchange an invitation for a ticket, before the server signed that.
     """
 
     document: str
@@ -51,9 +51,11 @@ class Observed:
 
 @dataclass(frozen=True)
 class Difference:
-    """A step where a device departs from the specification. ``why`` is a sentence about it, empty
-    where the reports differ; ``kept`` and ``right`` are the parts of the memory that differ, of the
-    device and of the reference."""
+    """A step in which a device departs from the specification.
+
+    ``why`` is a sentence about it, empty where the reports differ. ``kept`` is the part of the
+    device's memory that differs, and ``right`` is the same part by the reference.
+    """
 
     step: int
     why: str
@@ -65,8 +67,9 @@ class Difference:
 class Reached:
     """Counts what a scenario covered.
 
-    ``reports`` is the number of reports made, ``answers`` are (question, answer) pairs that went
-    into them, and ``kinds`` the (question, kind of input) pairs that were used.
+    ``reports`` is the number of reports made, and ``answers`` has the (question, answer) pairs that
+    were reported. ``states`` are the states of the device, and ``kinds`` the (question, class of
+    input) pairs that came up.
     """
 
     reports: int = 0
@@ -76,7 +79,7 @@ class Reached:
 
 
 class Reference:
-    """The independent reference, for the surveys of one study."""
+    """The independent reference implementation, for the surveys of one study."""
 
     def __init__(self, study: Study) -> None:
         self.study = study
@@ -86,8 +89,10 @@ class Reference:
     def compare(
         self, scenario: Scenario, observed: Sequence[Observed]
     ) -> tuple[Difference | None, Reached]:
-        """Returns the first difference between the reference and what a device did, None if there
-        is none, and what was reached up to there."""
+        """Compares what a device did in a scenario with the reference.
+
+        Returns the first difference, or None, and what the scenario covered up to there.
+        """
         document: Document = scenario["document"] or EMPTY
         reached = Reached()
         for number, (step, seen) in enumerate(zip(scenario["steps"], observed, strict=True)):

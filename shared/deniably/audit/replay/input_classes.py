@@ -32,7 +32,7 @@ class Input:
     """An answer in two forms: ``typed``, as a device gets it, and ``plain``, as SPEC 4.1 has it.
 
     ``kind`` names its class of inputs. {"$decimal": "7.5"} stands for a Decimal of Python.
-    ``anywhere`` is False for what the Python device alone takes: labels and Decimals.
+    ``anywhere`` is False for inputs that only the Python device takes: labels and Decimals.
     """
 
     kind: str
@@ -83,8 +83,10 @@ def any_input(question: Mapping[str, Json], random: Random) -> Json:
 
 
 def place(question: Mapping[str, Json], index: int) -> Json:
-    """Returns an answer in the form of SPEC 4.1 for each ``index`` from 0 on. The first
-    ``places(question)`` are different; then they start over."""
+    """Returns the answer number ``index`` to a question, in the form of SPEC 4.1.
+
+    The answers for 0 to ``places(question) - 1`` are different; larger numbers repeat them.
+    """
     match question["type"]:
         case "select_multiple":
             offered = _offered(question)
@@ -108,8 +110,10 @@ def place(question: Mapping[str, Json], index: int) -> Json:
 
 
 def places(question: Mapping[str, Json]) -> int:
-    """Returns how many different answers ``place`` gives: the number of choices, or the cells of a
-    number."""
+    """Returns how many different answers ``place`` gives.
+
+    It is the number of choices, of combinations, or of the cells of a number.
+    """
     match question["type"]:
         case "number":
             return cells_of(question)
@@ -230,7 +234,7 @@ def _wrong_parts(right: Mapping[str, Json], wrong: Json) -> Iterator[Json]:
 
 
 def decimal_text(value: Fraction) -> str:
-    """Returns a fraction that is a finite decimal in plain digits, without an exponent.
+    """Returns the text of a fraction that is a finite decimal: plain digits without an exponent.
 
     >>> decimal_text(Fraction(-15, 2)), decimal_text(Fraction(40))
     ('-7.5', '40')
@@ -381,8 +385,10 @@ def _few_of_each(every_input: Sequence[Input], limit: int, random: Random) -> li
 
 
 def answers_in(question: Mapping[str, Json], encoded: int | list[int]) -> list[str]:
-    """Returns the answers for which an input of the question's mechanism stands, as texts to be
-    counted: a cell, each tick ("none" without any), or "<part>.<position>" of each part."""
+    """Returns the answers that an input of the question's mechanism stands for, as texts to count.
+
+    They are a cell; each tick, or "none" without any; or "<part>.<position>" for each part.
+    """
     if isinstance(encoded, int):
         return [str(encoded)]
     if question["type"] == "vector" or (question["type"] == "number"):

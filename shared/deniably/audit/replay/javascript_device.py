@@ -25,17 +25,20 @@ _RUN = Path(__file__).with_name("run.mjs")
 
 
 class NoNode(Exception):
-    """Raised where the modules cannot be run here; the message says why, for the end of a
+    """Raised where the JavaScript modules cannot be run here. The message says why, as the end of a
     sentence."""
 
 
 class NodeFailed(Exception):
-    """Raised where Node ended, or the modules do not load or do not verify this survey; the message
-    says how."""
+    """Raised where Node ended, or where the JavaScript modules do not load or refuse the survey.
+
+    The message says how.
+    """
 
 
 def shipped_modules() -> Path | None:
-    """Returns the folder of the modules that this installation serves; None if it has none."""
+    """Returns the folder of the JavaScript modules that this installation serves; None if there is
+    none."""
     package = find_spec("deniably_client")  # by name: it is a package of its own
     if package is None or not package.submodule_search_locations:
         return None
@@ -44,7 +47,7 @@ def shipped_modules() -> Path | None:
 
 
 def find_node() -> str:
-    """Returns the path of Node. Raises NoNode where there is none, or one before version 20."""
+    """Returns the path of Node. Raises NoNode where Node is missing or older than version 20."""
     path = shutil.which("node")
     if path is None:
         raise NoNode("there is no node here")
@@ -56,8 +59,10 @@ def find_node() -> str:
 
 
 class Node:
-    """A process of Node that runs modules, as a context. Raises NoNode where Node is missing or too
-    old."""
+    """A process of Node that runs the JavaScript modules, as a context manager.
+
+    Raises NoNode where Node is missing or too old.
+    """
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
@@ -98,7 +103,7 @@ class Node:
         return answered["found"]
 
     def is_ready(self) -> bool:
-        """Returns whether ``receive`` would not wait."""
+        """Returns whether ``receive`` would return at once."""
         assert self._process.stdout
         # Never more than one answer is under way, so none waits in the buffer of `_process.stdout`.
         return bool(select.select([self._process.stdout], [], [], 0)[0])
@@ -112,9 +117,9 @@ class Node:
 
 
 class JavaScriptDevice:
-    """Runs the JavaScript devices of one study, as a context.
+    """Runs JavaScript devices on the surveys of one study, as a context manager.
 
-    ``folder`` has the modules, by default those that are shipped; ``node`` is the process, by
+    ``folder`` has the modules, by default the shipped ones; ``node`` is the process of Node, by
     default a new one. Raises NoNode where Node or the modules are missing.
     """
 
@@ -148,8 +153,10 @@ class JavaScriptDevice:
         return self._node.used
 
     def verify(self) -> None:
-        """Lets the modules verify the surveys, which has to come first. Raises NodeFailed where
-        they refuse or break."""
+        """Lets the modules verify the surveys. Call it before anything else.
+
+        Raises NodeFailed where they refuse a survey or end in an error.
+        """
         surveys = [
             {"definition": definition, "digest": digest}
             for definition, digest in zip(self.study.waves, self.study.digests, strict=True)
@@ -167,13 +174,15 @@ class JavaScriptDevice:
     def run(
         self, scenarios: Sequence[Scenario], fed: Sequence[Sequence[bytes]] = ()
     ) -> list[list[Observed]]:
-        """Runs each scenario; returns what a device did in each step. ``fed`` are the random bytes
-        that each step gets, by default the system's."""
+        """Runs each scenario, and returns what a device did in each of its steps.
+
+        ``fed`` has the random bytes for each step; by default they come from the operating system.
+        """
         self.begin(scenarios, fed)
         return self.end()
 
     def begin(self, scenarios: Sequence[Scenario], fed: Sequence[Sequence[bytes]] = ()) -> None:
-        """Sends scenarios to Node; ``end`` waits for what the devices did."""
+        """Sends scenarios to Node without waiting; ``end`` returns what the devices did."""
         texts = [[block.hex() for block in blocks] for blocks in fed]
         prepared: list[dict[str, Any]] = []
         for scenario in scenarios:
@@ -189,7 +198,7 @@ class JavaScriptDevice:
         self._node.send(task="replay", scenarios=prepared)
 
     def is_ready(self) -> bool:
-        """Returns whether ``end`` would not wait."""
+        """Returns whether ``end`` would return at once."""
         return self._node.is_ready()
 
     def end(self) -> list[list[Observed]]:
@@ -197,19 +206,27 @@ class JavaScriptDevice:
         return [[_observed(step) for step in steps] for steps in self._node.receive()]
 
     def walk(self, mechanism: Mapping[str, Any], inputs: Sequence[Any]) -> list[dict[str, str]]:
-        """Returns for each input {cells of a report, joined by commas: probability, as a text}."""
+        """Walks all branches of a mechanism; returns for each input {report: probability}.
+
+        A report is the text of its cells, joined by commas; a probability is a text, too.
+        """
         self._node.send(task="walk", mechanism=mechanism, inputs=inputs)
         return [dict(law) for law in self._node.receive()]
 
     def below(self, draws: Sequence[tuple[int, bytes]]) -> list[tuple[int, int]]:
-        """Draws below each bound from its tape; returns each number, and how many bytes it took."""
+        """Draws below each bound from its tape of random bytes.
+
+        Returns for each draw the number, and how many bytes of the tape were used.
+        """
         bounds_and_tapes = [{"n": n, "bytes": tape.hex()} for n, tape in draws]
         self._node.send(task="below", draws=bounds_and_tapes)
         return [(drawn["value"], drawn["at"]) for drawn in self._node.receive()]
 
     def stream(self, bounds: Sequence[int]) -> tuple[list[int], list[bytes]]:
-        """Returns the draws below ``bounds`` of one coins object, and the blocks of random bytes
-        that it took."""
+        """Draws below all ``bounds`` in turn with one coins object.
+
+        Returns the numbers, and the blocks of random bytes that were used.
+        """
         self._node.send(task="stream", bounds=bounds)
         received = self._node.receive()
         return received["values"], [bytes.fromhex(block) for block in received["blocks"]]

@@ -19,8 +19,10 @@ from deniably.audit.replay.scenarios import Definition
 
 
 class JavaScriptProcess:
-    """A process that replays JavaScript from its creation on. It is a context, at whose end it is
-    killed."""
+    """A separate process that replays JavaScript devices, as a context manager.
+
+    It starts when the object is made, and is killed at the end of the context.
+    """
 
     def __init__(
         self,
@@ -49,7 +51,7 @@ class JavaScriptProcess:
         self._process.stdout.close()
 
     def joined(self, replays: Replays) -> Replays:
-        """Waits for the process; returns the replays with those of JavaScript in place."""
+        """Waits for the process; returns ``replays`` with the process's results for JavaScript."""
         assert self._process.stdout is not None
         output = self._process.stdout.read()
         if status := self._process.wait():

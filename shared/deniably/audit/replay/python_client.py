@@ -67,9 +67,13 @@ class _Memory:
 
 @dataclass(frozen=True)
 class Visit:
-    """What the client did in one visit: the scenario with all answers it got, what it did in each
-    step, and for each survey its requests and those that the specification has. ``elsewhere`` is an
-    address that it asked for or connected to besides its server, None without one."""
+    """What the Python client did in one visit.
+
+    ``scenario`` has all answers that the client got, and ``seen`` is what it did in each step.
+    ``requests`` has for each survey the requests that it sent, and those that the specification
+    asks for. ``elsewhere`` is an address other than its server's that it looked up or connected to;
+    None without one.
+    """
 
     scenario: Scenario
     seen: Sequence[Observed]
@@ -78,8 +82,10 @@ class Visit:
 
 
 class PythonClient:
-    """Runs the client of deniably_client for the surveys of one study, as a context. Raises
-    NoClient where it is not installed."""
+    """Runs the client of deniably_client on the surveys of one study, as a context manager.
+
+    Raises NoClient where the client is not installed.
+    """
 
     def __init__(self, study: Study) -> None:
         if find_spec("deniably_client") is None:  # by name: it is a package of its own
@@ -105,8 +111,10 @@ class PythonClient:
         self._stack.close()
 
     def visit(self, scenario: Scenario, fed: Sequence[Sequence[bytes]] = ()) -> Visit:
-        """Lets a device answer every wave; returns what it did. ``fed`` are the random bytes that
-        each step gets, by default the system's."""
+        """Lets a device answer every wave through the client; returns what the client did.
+
+        ``fed`` has the random bytes for each step; by default they come from the operating system.
+        """
         memory = _Memory()
         steps: list[dict[str, Any]] = []
         seen: list[Observed] = []
@@ -214,8 +222,10 @@ class PythonClient:
 
 
 def fault_of_visit(reference: Reference, visit: Visit) -> Difference | None:
-    """Returns the first place where a visit departs from the specification, in its reports or its
-    requests; None if there is none."""
+    """Returns the first departure of a visit from the specification; None if there is none.
+
+    Reports are compared first, then requests.
+    """
     found, _ = reference.compare(visit.scenario, visit.seen)
     if found:
         return found

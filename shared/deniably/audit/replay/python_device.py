@@ -27,7 +27,10 @@ from deniably.survey.survey import Survey, as_survey
 
 
 class PythonDevice:
-    """Runs the Python devices of one study, as a context in which random bytes are recorded."""
+    """Runs Python devices on the surveys of one study, as a context manager.
+
+    Within the context, random bytes are recorded.
+    """
 
     language = "Python"
 
@@ -56,13 +59,17 @@ class PythonDevice:
     def run(
         self, scenarios: Sequence[Scenario], fed: Sequence[Sequence[bytes]] = ()
     ) -> list[list[Observed]]:
-        """Runs each scenario; returns what a device did in each step. ``fed`` are the random bytes
-        that each step gets, by default the system's."""
+        """Runs each scenario, and returns what a device did in each of its steps.
+
+        ``fed`` has the random bytes for each step; by default they come from the operating system.
+        """
         return [self._run(scenario, fed) for scenario in scenarios]
 
     def stream(self, bounds: Sequence[int]) -> tuple[list[int], list[bytes]]:
-        """Returns the draws below ``bounds`` of one coins object, and the blocks of random bytes
-        that it took."""
+        """Draws below all ``bounds`` in turn with one coins object.
+
+        Returns the numbers, and the blocks of random bytes that were used.
+        """
         self._tap.begin()
         coins = Coins()
         values = [coins.below(n) for n in bounds]
@@ -141,7 +148,8 @@ def _trade(memory: Memory, survey: Survey, code: str) -> tuple[Memory, Mapping[s
 
 
 def of_python(typed: Json) -> object:
-    """Returns a typed answer as a Python program would give it: a Decimal for {"$decimal": ...}."""
+    """Returns a typed answer as a Python program would pass it, with a Decimal for {"$decimal":
+    ...}."""
     if isinstance(typed, dict):
         parts = cast(dict[str, Json], typed)
         if set(parts) == {"$decimal"}:

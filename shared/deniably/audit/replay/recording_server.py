@@ -15,8 +15,10 @@ _END = b"\r\n\r\n"
 
 @dataclass(frozen=True)
 class Asked:
-    """A request as its bytes came: the parts of its first line, then its headers in their order and
-    spelling, and its body."""
+    """A request as its bytes arrived.
+
+    It has the parts of its first line, its headers in their order and spelling, and its body.
+    """
 
     method: str
     target: str
@@ -35,7 +37,7 @@ class Reply:
 
 
 def read_request(head: bytes, body: bytes) -> Asked:
-    """Returns the request in these bytes, decoded as Latin-1, so that no byte is lost."""
+    """Returns the request in these bytes. Text is decoded as Latin-1, so that no byte is lost."""
     first, *lines = head.decode("latin-1").split("\r\n")
     method, _, rest = first.partition(" ")
     target, _, version = rest.rpartition(" ")
@@ -44,8 +46,10 @@ def read_request(head: bytes, body: bytes) -> Asked:
 
 
 class Loopback:
-    """A server in a thread of its own, as a context. ``reply`` answers each request, and ``asked``
-    records all of them."""
+    """A server in a thread of its own, as a context manager.
+
+    ``reply(request)`` returns the answer to each request; ``asked`` has all requests so far.
+    """
 
     def __init__(self, reply: Callable[[Asked], Reply]) -> None:
         self.asked: list[Asked] = []

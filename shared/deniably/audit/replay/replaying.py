@@ -65,8 +65,11 @@ _PATIENCE = 20  # times as many by the clock on the wall
 
 @dataclass(frozen=True)
 class Fault:
-    """A difference, with the scenario and the random bytes of each step (``blocks``) that show it
-    again. ``question`` is the first that differs, None where no single one does."""
+    """A difference between a device and the reference, with what is needed to show it again.
+
+    That is the scenario, and the random bytes of each step (``blocks``). ``question`` is the first
+    question that differs, None where no single one does.
+    """
 
     language: str
     question: str | None
@@ -78,7 +81,7 @@ class Fault:
 
 @dataclass
 class Tally:
-    """Counts what was replayed in one language, and what of the survey the replays reached."""
+    """Counts of what was replayed in one language, and of what in the survey was covered."""
 
     language: str
     reports: int = 0
@@ -99,7 +102,7 @@ class Tally:
     """The questions whose every branch was walked in this language, and is right."""
 
     def least(self, question: Mapping[str, Any]) -> int:
-        """Returns how often the rarest answer to a question was replayed; 0 if any answer never
+        """Returns how often the rarest answer to a question was replayed; 0 if some answer never
         was."""
         name = question["name"]
         counts = [count for (of, _), count in self.answers.items() if of == name]
@@ -114,9 +117,9 @@ class Tally:
 class Replays:
     """The replays of a study in both languages.
 
-    ``kinds`` has by question the classes of inputs that have to be reached in Python, and
-    ``node_kinds`` those in JavaScript; ``states`` are the states of devices that have to be
-    reached.
+    ``kinds`` has for each question the classes of inputs that must come up in Python, and
+    ``node_kinds`` those that must come up in JavaScript. ``states`` are the states of devices that
+    must come up in both.
     """
 
     study: Study
@@ -134,17 +137,18 @@ class Replays:
         return self.python.fault or self.javascript.fault
 
     def missing_kinds(self, tally: Tally, question: str) -> list[str]:
-        """Returns the classes of inputs of a question that were not reached in a language."""
+        """Returns the classes of inputs to a question that have not come up in the tally's
+        language."""
         wanted = (self.kinds if tally is self.python else self.node_kinds)[question]
         return [kind for kind in wanted if (question, kind) not in tally.kinds]
 
     def missing_states(self, tally: Tally) -> list[str]:
-        """Returns the states of devices that were not reached in a language."""
+        """Returns the states of devices that have not come up in the tally's language."""
         return [state for state in self.states if state not in tally.states]
 
 
 def study_of(definition: Definition) -> Study:
-    """Returns the surveys that one person answers, made from a published definition as JSON."""
+    """Returns the study of a published definition: the surveys that one person answers."""
     waves = waves_of(definition)
     limits: dict[str, str] = dict.fromkeys(("survey", "author", "overall"), _LIMIT)
     return Study(waves, [digest(wave) for wave in waves], limits)
@@ -165,14 +169,16 @@ def replay(
     walks: Sequence[tuple[str, Sequence[Any]]] = (),
     progress: Callable[[str], object] = lambda text: None,
 ) -> Replays:
-    """Replays a survey's devices for some seconds; ends at the first fault in each language.
+    """Replays devices that answer a survey, and compares them with the reference.
 
-    ``until_enough`` ends the replays as soon as more would not raise a verdict. ``scenarios`` is a
-    number of them instead of a time; those of all classes are among them. ``modules`` is the folder
-    of the JavaScript, by default the shipped one, and ``node`` a process to run it. ``seed`` is of
-    the made-up answers, not of coins. ``visits`` is how many people answer through the whole Python
-    client. ``walked`` are questions whose every branch was walked in Python, and ``walks`` those
-    that are walked in JavaScript, with all their inputs.
+    In each language the replays end at the first fault, or after ``seconds``. ``until_enough`` ends
+    them as soon as more would not improve a verdict. ``scenarios`` is a number of replays instead
+    of a time; those that reach every class of inputs come first. ``modules`` is the folder of the
+    JavaScript modules, by default the shipped ones, and ``node`` a process to run them. ``seed`` is
+    for the made-up answers, not for the devices' coins. ``visits`` is how many people answer
+    through the whole Python client. ``walked`` are the questions whose every branch was walked in
+    Python. ``walks`` has the questions whose branches are to be walked in JavaScript, with all
+    inputs of their mechanisms.
     """
     study = study_of(definition)
     # Of made-up answers, which are no secret: coins are never drawn from a seed.
@@ -397,7 +403,8 @@ class _Run:
 
 
 def needed(tally: Tally) -> int:
-    """Returns how many reports have to be replayed in a language for the verdict "replayed"."""
+    """Returns how many reports must be replayed in the tally's language for the verdict
+    "replayed"."""
     return ALL_IN_NODE if tally.language == "JavaScript" else ALL
 
 

@@ -45,7 +45,8 @@ _LITTLE = ("0.1", "0.5", "0.8", "1.2", "1.5", "2", "2.5", "3", "4", "5", "7", "1
 class Study:
     """The surveys that one person answers: the waves of a panel, or one survey.
 
-    ``digests`` are those of the surveys, and ``limits`` are large enough for all of them.
+    ``waves`` has the surveys and ``digests`` their digests. ``limits`` are limits of epsilon that
+    are large enough for all of them.
     """
 
     waves: Sequence[Definition]
@@ -65,7 +66,7 @@ class Study:
 
     @property
     def strata(self) -> list[Mapping[str, str] | None]:
-        """The strata that a link can have; a single None in a survey without strata."""
+        """The strata that a link of the survey can name; [None] in a survey without strata."""
         strata: list[dict[str, str]] = [{}]
         for key, values in self.survey.get("strata", {}).items():
             strata = [stratum | {key: value} for stratum in strata for value in values]
@@ -73,9 +74,11 @@ class Study:
 
 
 def waves_of(survey: Definition) -> list[Definition]:
-    """Returns the surveys that one person answers: the survey, and of a panel further waves, up to
-    four in all. Of a panel with a stated ``count`` of four waves or fewer there is one more than
-    that, which devices have to refuse."""
+    """Returns the surveys that one person answers: the survey, or several waves of its panel.
+
+    There are at most four waves. If the panel states a ``count`` of four or fewer, one wave more
+    than that is added, which devices have to refuse.
+    """
     if "waves" not in survey:
         return [survey]
     number = min(survey["waves"].get("count", WAVES), WAVES)
@@ -85,8 +88,11 @@ def waves_of(survey: Definition) -> list[Definition]:
 
 @dataclass
 class Schedule:
-    """Makes the scenarios of a study: with ``classes`` those that reach every class of inputs and
-    every state of a device, with ``any`` random ones without end."""
+    """Makes the scenarios of a study.
+
+    ``classes`` yields those that reach every class of inputs and every state of a device; ``any``
+    returns a random one.
+    """
 
     study: Study
     random: Random
@@ -131,8 +137,10 @@ class Schedule:
         return self._scenario(self._somebody(), "any answers", odd)
 
     def visits(self) -> Iterator[Scenario]:
-        """Yields scenarios of people who answer every wave once, without end. In the first ones
-        every answer to every question comes up."""
+        """Yields scenarios of people who answer every wave once, without end.
+
+        The first scenarios together contain every answer to every question.
+        """
         questions = self.study.questions
         for at in range(max(map(places, questions))):
             plain = {question["name"]: place(question, at) for question in questions}

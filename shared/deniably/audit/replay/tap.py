@@ -22,15 +22,18 @@ _PLACES: Sequence[tuple[Any, str]] = (
 
 
 class Tap:
-    """The recorded ``blocks`` of random bytes since ``begin``, one for each time that code asked
-    for some."""
+    """A record of the random bytes that code was given.
+
+    ``blocks`` has one entry for each request for random bytes since ``begin``.
+    """
 
     def __init__(self) -> None:
         self.blocks: list[bytes] = []
         self.fed: list[bytes] = []
 
     def begin(self, fed: Sequence[bytes] = ()) -> None:
-        """Forgets the recorded blocks. The next blocks are those that are ``fed``, if any."""
+        """Deletes the recorded blocks. The next requests get the blocks in ``fed``, if there are
+        any."""
         self.blocks, self.fed = [], list(fed)
 
     def give(self, real: Callable[..., bytes], size: int, *more: int) -> bytes:
@@ -46,8 +49,10 @@ class Tap:
 
 @contextmanager
 def tapped() -> Generator[Tap]:
-    """Records the random bytes that the code of this thread is given, while the block runs; other
-    threads are left alone."""
+    """Records the random bytes that this thread gets within the block; yields the ``Tap``.
+
+    Other threads are not recorded.
+    """
     tap, thread = Tap(), threading.get_ident()
     before = [(module, name, getattr(module, name)) for module, name in _PLACES]
 

@@ -23,8 +23,8 @@ _KEYS = {"language", "question", "survey", "scenario", "bytes"}
 class Witness:
     """A scenario whose replay shows a fault, with the random bytes of each step (``blocks``).
 
-    Its answers are made up. ``survey`` is the published definition, ``question`` the name of the
-    question that differs, None where no single one does.
+    The answers in it are made up. ``survey`` is the published definition, ``question`` the name of
+    the question that differs, None where no single one does.
     """
 
     language: str
@@ -51,15 +51,15 @@ class BadWitness(ValueError):
 
 
 def witness_of(study: Study, fault: Fault) -> Witness | None:
-    """Returns what is needed to see a fault again; None for a fault that no scenario shows."""
+    """Returns the witness of a fault, with which it can be seen again; None if no scenario shows
+    it."""
     if not fault.scenario["steps"]:
         return None
     return Witness(fault.language, fault.question, study.survey, fault.scenario, fault.blocks)
 
 
 def read_witness(text: str) -> Witness:
-    """Returns the witness in the text of a file. Raises BadWitness where the text is something
-    else."""
+    """Returns the witness in the text of a file. Raises BadWitness where the text is no witness."""
     try:
         read: Any = json.loads(text)
         if not isinstance(read, dict) or set(cast(dict[str, Any], read)) != _KEYS:
@@ -74,8 +74,11 @@ def read_witness(text: str) -> Witness:
 
 
 def again(witness: Witness, modules: Path | None = None) -> Fault | None:
-    """Replays a witness; returns its fault, None if it no longer shows. Raises BadWitness where its
-    scenario cannot be run, and NoNode where it needs Node and there is none."""
+    """Replays a witness; returns its fault, or None if the fault no longer occurs.
+
+    Raises BadWitness where the scenario cannot be run, and NoNode where it needs Node and Node is
+    missing.
+    """
     try:
         study = study_of(dict(witness.survey))
         if witness.scenario["state"] == VISIT:
