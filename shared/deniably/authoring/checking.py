@@ -50,12 +50,13 @@ class Checked(Table):
 
     Each row has a question's name, type and mechanism, and ``odds``, ``epsilon`` and ``delta`` as
     texts. ``margin`` is half the 95 % interval with 1,000 respondents: a fraction of 1 for a share
-    of 30 %, a fraction of the range for a mean; of several, the widest. ``alternatives`` lists that
-    margin for every mechanism that an author can name; empty where there is no choice.
-    ``fake_report`` is how many honest people one fake report weighs as much as, and ``fake_shift``
-    how far 5 % of fake reports move a figure: a fraction of 1 for a share, of the range for a mean;
-    None where neither is known. ``refused`` says in sentences why devices refuse the survey.
-    ``first_page`` is what respondents read first, in paragraphs.
+    of 30 %, a fraction of the range for a mean. Of several figures it is the widest.
+    ``alternatives`` lists such a margin for every mechanism that an author can name; it is empty
+    where there is no choice of mechanisms. ``fake_report`` is how many honest reports one fake
+    report can outweigh, and ``fake_shift`` how far 5 % of fake reports can move a figure: a
+    fraction of 1 for a share, of the range for a mean; None where neither is known. ``refused``
+    says in sentences why devices refuse the survey. ``first_page`` is what respondents read first,
+    in paragraphs.
     """
 
     survey: Survey
@@ -64,17 +65,17 @@ class Checked(Table):
 
     @property
     def exact(self) -> Table:
-        """A table of what one wave and all waves give away: by adding up, by exact composition and
-        by zCDP."""
+        """A table of the epsilons of one wave and of all waves: summed, by exact composition, by
+        zCDP."""
         return exact_totals(self.survey)
 
 
 def check_survey(source: str | Path | Mapping[str, object]) -> Checked:
     """Checks an author's survey; returns what it protects and how accurate it is, as a table.
 
-    ``source`` is a YAML or JSON file as authors write it or a published definition, or the document
-    itself. Raises OSError where the file cannot be read, BadInput where it is too large or no
-    regular file, and BadSurvey with everything that is wrong in it.
+    ``source`` is the path of a YAML or JSON file, or the document itself: as an author writes it,
+    or a published definition. Raises OSError where the file cannot be read, BadInput where the file
+    is too large or not a regular file, and BadSurvey with everything that is wrong in the survey.
 
     >>> from deniably import check_survey
     >>> checked = check_survey({
@@ -111,8 +112,10 @@ def check_survey(source: str | Path | Mapping[str, object]) -> Checked:
 
 
 def refusals(survey: Survey) -> list[str]:
-    """Returns why devices would refuse the survey, in sentences on its epsilon and its delta; empty
-    if they would not."""
+    """Returns sentences on why devices would refuse the survey for its epsilon or its delta.
+
+    The list is empty if they would accept it.
+    """
     refused: list[str] = []
     limit, of_author = Fraction(EPSILON_LIMIT), Limits().author
     at_once = survey.total if survey.count else survey.history  # a memo is paid for in advance
@@ -146,7 +149,8 @@ def refusals(survey: Survey) -> list[str]:
 
 
 def dearest(survey: Survey) -> Question:
-    """Returns the question that gives away most; of equal ones the first."""
+    """Returns the question with the largest privacy loss; the first of several with the same
+    loss."""
     return max(survey.questions, key=lambda question: question.mechanism.loss)
 
 
@@ -202,8 +206,10 @@ def _margin_text(margin: Cell) -> str:
 
 
 def fake_text(row: Mapping[str, Cell]) -> str:
-    """Returns what fake reports can do to a question in words, from the question's row in a
-    check."""
+    """Returns a sentence on what fake reports can do to a question.
+
+    ``row`` is the question's row in a check.
+    """
     weight, shift = row["fake_report"], row["fake_shift"]
     if not isinstance(weight, float) or not isinstance(shift, float):
         return "not bounded: its reports have no largest score"
@@ -215,8 +221,10 @@ def _together(survey: Survey) -> str:
 
 
 def notes_on(survey: Survey) -> list[str]:
-    """Returns sentences on what an author should know of the survey: what maps, strata, a delta and
-    exported reports cost or show."""
+    """Returns sentences for the author on the survey's maps, strata, delta and exported reports.
+
+    They say what these cost, or what they give away.
+    """
     return [
         *_grid_notes(survey),
         *_outline_notes(survey),

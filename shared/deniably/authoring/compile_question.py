@@ -65,8 +65,11 @@ def _claim(mechanism: Mechanism, privacy: Privacy) -> dict[str, object]:
 
 
 def sizes_together(questions: Sequence[WrittenQuestion]) -> list[int]:
-    """Returns each question's number of choices, if all questions fit one product question; else an
-    empty list."""
+    """Returns each question's number of choices if all questions fit into one product question.
+
+    A product question asks several questions in one joint report. The list is empty if they do not
+    fit.
+    """
     sizes: list[int] = []
     for question in questions:
         if not isinstance(question, WrittenYesNo | WrittenSelectOne):
@@ -81,8 +84,10 @@ def sizes_together(questions: Sequence[WrittenQuestion]) -> list[int]:
 def together_question(
     questions: Sequence[WrittenQuestion], words: Words = ENGLISH
 ) -> WrittenProduct:
-    """Returns several questions with few choices as one product question, whose answers are sent in
-    one joint report."""
+    """Returns several questions with few choices as one product question.
+
+    Its answers are sent in one joint report.
+    """
     return WrittenProduct(
         name="together",
         label=words("choice.together"),

@@ -70,8 +70,8 @@ def compile_survey(document: object) -> Survey:
 
 
 def compile_with_notes(document: object) -> tuple[Survey, list[str]]:
-    """Returns the survey that a document compiles to, and a sentence on each choice made for the
-    author.
+    """Returns the survey that a document compiles to, and a sentence on each decision that was made
+    for the author.
 
     Raises BadSurvey with every problem found.
     """
@@ -434,10 +434,10 @@ def _check_spending(budget: WrittenBudget, how: str, count: int, *, can_sample: 
 
 
 def measure(question: WrittenQuestion, privacy: Privacy) -> float:
-    """Returns n times the variance of the estimate of a share of 30 %, or of a mean on 0 to 1, from
-    n reports at this privacy.
+    """Returns n times the variance that an estimate from n reports has at this privacy.
 
-    Raises ValueError where no mechanism fits.
+    The estimate is that of a share of 30 %, or of a mean on 0 to 1. Raises ValueError where no
+    mechanism fits.
     """
     return accuracy(question.mechanism_for(privacy), question.type)
 

@@ -17,9 +17,10 @@ from deniably.survey.readable import cut
 def curve_svg(curve: Curve) -> Svg:
     """Returns the SVG of a curve of respondents over epsilon; both axes are logarithmic.
 
-    Of several questions it draws those that need most and fewest respondents at the smallest
-    epsilon, and a trusted curator (dashed) and direct questions for the former. Raises ValueError
-    where no question can be estimated.
+    If there are several questions, only two are drawn: those that need the most and the fewest
+    respondents at the smallest epsilon. For the question that needs the most, there are also lines
+    for a trusted curator (dashed) and for direct questions. Raises ValueError where no question can
+    be estimated.
     """
     drawn = [(name, plans) for name, plans in curve.curves if plans]
     if not drawn:

@@ -67,8 +67,11 @@ def distribution_warnings(survey: Survey) -> Iterator[str]:
 
 
 def width_notes(survey: Survey) -> Iterator[str]:
-    """Yields a sentence for each number whose window mechanism is wider than the best one for its
-    distribution function: how much wider intervals are for it."""
+    """Yields a sentence for each number whose window is wider than the best for the distribution
+    function.
+
+    The sentence says how much wider intervals are for that.
+    """
     for question in survey.questions:
         if isinstance(question, Number) and (price := price_of_width(question)):
             yield f"{question.name}: {price}."

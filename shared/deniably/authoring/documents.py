@@ -100,8 +100,9 @@ def _explained(error: yaml.MarkedYAMLError) -> str:
 
 
 def line_of(text: str | bytes, *path: str | int) -> int | None:
-    """Returns the line, from 1, of the value at a path in a text that ``load`` reads; None where
-    it is not there. A path has keys and indices.
+    """Returns the line, from 1, of the value at a path in a text that ``load`` reads.
+
+    A path has keys and indices. Returns None where there is no value at the path.
 
     >>> line_of("name: s\\nquestions:\\n  - {name: a}\\n  - {name: b}", "questions", 1)
     4
@@ -111,8 +112,9 @@ def line_of(text: str | bytes, *path: str | int) -> int | None:
 
 
 def span_of(text: str, *path: str | int) -> tuple[int, int] | None:
-    """Returns where the value at a path begins and ends, as indices of characters in a text that
-    ``load`` reads; None where it is not there.
+    """Returns where the value at a path begins and ends in a text that ``load`` reads.
+
+    Both are indices of characters. Returns None where there is no value at the path.
 
     >>> span_of("{name: s}", "name")
     (7, 8)

@@ -39,8 +39,8 @@ Key = Annotated[str, Meta(min_length=1, max_length=64)]
 
 
 class Put(msgspec.Struct, frozen=True, tag="put", tag_field="do", forbid_unknown_fields=True):
-    """An operation that sets a key of a question, or of the survey where ``question`` is None. A
-    ``value`` of None removes the key."""
+    """An operation that sets a key of a question, or a key of the survey where ``question`` is
+    None. A ``value`` of None removes the key."""
 
     question: QuestionId | None
     key: Key
@@ -48,8 +48,10 @@ class Put(msgspec.Struct, frozen=True, tag="put", tag_field="do", forbid_unknown
 
 
 class Add(msgspec.Struct, frozen=True, tag="add", tag_field="do", forbid_unknown_fields=True):
-    """An operation that adds a question with these ``keys`` behind the question ``after``, or
-    before all where that is None."""
+    """An operation that adds a question with these ``keys``.
+
+    The new question comes after the question ``after``, or first where ``after`` is None.
+    """
 
     question: QuestionId
     after: QuestionId | None
@@ -63,15 +65,17 @@ class Remove(msgspec.Struct, frozen=True, tag="remove", tag_field="do", forbid_u
 
 
 class Move(msgspec.Struct, frozen=True, tag="move", tag_field="do", forbid_unknown_fields=True):
-    """An operation that puts a question behind the question ``after``, or before all where that is
-    None."""
+    """An operation that moves a question.
+
+    It then comes after the question ``after``, or first where ``after`` is None.
+    """
 
     question: QuestionId
     after: QuestionId | None
 
 
 class Several(msgspec.Struct, frozen=True, tag="all", tag_field="do", forbid_unknown_fields=True):
-    """An operation that does several others as one: all of them or none."""
+    """An operation that does several others together: all of them, or none if one is refused."""
 
     operations: Annotated[list[Put | Add | Remove | Move], Meta(min_length=1, max_length=1_000)]
 
@@ -89,8 +93,11 @@ class Edited:
 
 @dataclass(frozen=True)
 class Clash:
-    """A refusal of an operation, because somebody changed the very same thing meanwhile. ``theirs``
-    is what they made of it: the value of the key, the question's keys, or None where it is gone."""
+    """A refusal of an operation, because somebody else changed the same thing in the meantime.
+
+    ``theirs`` is the present value of the key, or the present keys of the question; None where it
+    was removed.
+    """
 
     theirs: Any
 
@@ -98,8 +105,8 @@ class Clash:
 def drafted(document: object) -> Document:
     """Returns an author's document as a draft: its questions have the ids q1, q2, and so on.
 
-    Raises BadSurvey where the document is no mapping with a list of questions, or beyond a draft's
-    limits.
+    Raises BadSurvey where the document is no mapping with a list of questions, or exceeds the
+    limits of a draft.
     """
     if not isinstance(document, dict):
         raise _bad("$", "a survey is written as keys and their values, such as title: Pay")
@@ -117,8 +124,10 @@ def drafted(document: object) -> Document:
 
 
 def written(draft: Document) -> Document:
-    """Returns the document that is checked, published and given out: without ids and ``expect``,
-    and with a name for each question, made from its text where its author wrote none.
+    """Returns a draft as an author's document, to be checked, published or saved.
+
+    The keys ``id`` and ``expect`` are left out. A question without a name gets one that is made
+    from its text.
 
     >>> written({"title": "Pay", "questions": [{"id": "q1", "label": "Paid fairly?"}]})["questions"]
     [{'name': 'paid_fairly', 'label': 'Paid fairly?'}]
@@ -133,8 +142,8 @@ def written(draft: Document) -> Document:
 def question_names(draft: Document) -> dict[str, str]:
     """Returns the name of each question as it is published, by the question's id.
 
-    A name that its author did not write is made from the short name or the text, and numbered where
-    another question has it.
+    If the author wrote no name, it is made from the short name or the text of the question. A
+    number is added where another question has the same name.
     """
     own = {each["id"]: each["name"] for each in _all(draft) if each.get("name")}
     taken, names = {str(name) for name in own.values()}, dict[str, str]()
@@ -161,8 +170,8 @@ def edit(newest: Document, base: Document | None, operation: Operation) -> Edite
     back.
 
     ``base`` is the revision that the operation was made from; None where it is no longer known.
-    Returns Clash where somebody changed the very same thing since then. Raises BadSurvey where the
-    draft would go beyond its limits, or where the operation makes no sense in it.
+    Returns Clash where somebody else changed the same thing since that revision. Raises BadSurvey
+    where the draft would go beyond its limits, or where the operation does not fit it.
     """
     result = _edited(newest, base, operation)
     if isinstance(result, Edited):
@@ -181,7 +190,7 @@ def operation_of(value: object) -> Operation:
 
 
 def to_json(value: object) -> str:
-    """Returns a draft, an operation or a part of either as JSON; its decimals stay exact."""
+    """Returns a draft, an operation or a part of either as JSON; decimals stay exact."""
     return _encoder.encode(value).decode()
 
 

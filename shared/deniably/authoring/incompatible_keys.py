@@ -43,16 +43,22 @@ _NONE = {
 
 
 def problems_in(question: WrittenQuestion, path: str, *, budgeted: bool) -> Iterator[Problem]:
-    """Yields the problems within one question whose keys are those of its type. In a survey with a
-    budget (``budgeted``) questions state no privacy of their own."""
+    """Yields the problems of one question, such as keys that do not go together.
+
+    All keys must be those of the question's type. If the survey has a budget (``budgeted``), the
+    question must not state a privacy of its own.
+    """
     yield from _privacy_problems(question, path, budgeted=budgeted)
     for check in _CHECKS:
         yield from check(question, path)
 
 
 def problems_between(questions: Sequence[WrittenQuestion]) -> Iterator[Problem]:
-    """Yields the problems between questions: repeated names, and conditions (``show_if``) on what
-    is no earlier question or none of its choices."""
+    """Yields the problems between questions.
+
+    They are repeated names, and conditions (``show_if``) on something that is no earlier question,
+    or no choice of that question.
+    """
     yield from _repeated(questions, "$.questions", "question")
     yield from _condition_problems(questions)
 

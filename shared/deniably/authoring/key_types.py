@@ -35,8 +35,10 @@ from deniably.survey.survey import MOST_PEOPLE, MOST_QUESTIONS, MOST_WAVES
 
 
 class Numeral(str):
-    """A number as its author wrote it, so that its exact value is known: of 0.1 one tenth, not the
-    nearest double."""
+    """A number as its author wrote it, so that its exact value is known.
+
+    The value of 0.1 is one tenth, and not the nearest floating-point number.
+    """
 
     __slots__ = ()
 
@@ -166,8 +168,10 @@ class WrittenCoins(Value, frozen=True):
 
     @property
     def unfair(self) -> Fraction | None:
-        """The probability of "yes" by the second coin where it is not 1/2, else None. Raises
-        ValueError or ZeroDivisionError where it is no number."""
+        """The probability with which the second coin shows "yes", if it is not 1/2; else None.
+
+        Raises ValueError or ZeroDivisionError where it is no number.
+        """
         yes = Fraction(1, 2) if self.yes is None else self.yes.exact
         return None if yes == Fraction(1, 2) else yes
 
@@ -451,14 +455,19 @@ class WrittenWaves(Value, frozen=True, kw_only=True):
 
     @property
     def open_choice(self) -> bool:
-        """Whether the author gave the number of waves but not whether devices keep memos, so that
-        the compiler chooses."""
+        """Whether the compiler chooses if devices keep memos (permanently randomised answers).
+
+        It does if the author gave the number of waves, but neither ``count`` nor ``history``.
+        """
         return self.waves is not None and self.count is None and self.history is None
 
     @property
     def afresh(self) -> bool:
-        """Whether each wave is randomised afresh, without a memo. That is so where ``count`` states
-        the number of waves, unless a smaller ``history`` is stated, which only memos keep."""
+        """Whether answers are randomised afresh in each wave, without a memo.
+
+        That is so where ``count`` states the number of waves. It is not so if the author also
+        states a ``history`` below ``count``, which only memos can keep.
+        """
         if self.count is None:
             return False
         return self.history is None or self.history.exact >= self.count

@@ -35,14 +35,14 @@ class Published:
 
 @dataclass(frozen=True)
 class LeftToLoyal:
-    """The budget left to somebody who answered all of an author's ``others`` on the days of
+    """The budget left to somebody who answers every survey of an author, each on its day of
     publication.
 
-    ``others`` is the number of the other surveys, and ``answered`` how many of them fitted below
-    the limit; ``spent`` is what counts of these, and ``asked`` what one more survey costs. Where it
-    does not fit, ``refused`` is true and ``until`` is the first day on which it does; None if there
-    is none. ``part`` is how many of its questions fit then, where it allows parts: the mean over
-    orders that start at each question.
+    ``others`` is the number of the author's other surveys, and ``answered`` how many of them fitted
+    within the limit. ``spent`` is the privacy loss for these that still counts, and ``asked`` is
+    what one more survey would add. If that survey does not fit, ``refused`` is true and ``until``
+    is the first day on which it fits; None if there is none. If the survey allows parts, ``part``
+    is about how many of its questions fit: the mean over orders that start at each question.
     """
 
     others: int
@@ -70,10 +70,10 @@ def published_by(author: str, fetch: Fetch, today: str) -> list[Published]:
 
 
 def left_to_loyal(survey: Survey, others: Sequence[Published], today: str) -> LeftToLoyal:
-    """Returns what somebody who answered all ``others`` has left for ``survey``, with the limits
-    that devices have unless told otherwise.
+    """Returns the budget that is left for ``survey`` to somebody who answered all ``others``.
 
-    Of a survey that asks some of its questions the worst draw counts.
+    The limits are those that devices have by default. If each device asks only some of the survey's
+    questions, those with the largest privacy loss are assumed.
     """
     memory, limits, answered = Memory(), Limits(), 0
     for other in others:
@@ -94,10 +94,10 @@ def left_to_loyal(survey: Survey, others: Sequence[Published], today: str) -> Le
 
 
 def sentences(survey: Survey, author: str, fetch: Fetch, today: str) -> list[str]:
-    """Returns what to tell an author about other surveys on a server, in sentences; empty where
-    there are none.
+    """Returns sentences for an author on how other surveys of the author affect this one.
 
-    Raises BadRegister as ``published_by`` does.
+    The list is empty if the server has no other surveys of the author. Raises BadRegister as
+    ``published_by`` does.
     """
     others = [
         each for each in published_by(author, fetch, today) if each.survey.digest != survey.digest

@@ -36,8 +36,10 @@ class Side(NamedTuple):
     step: float
 
     def at(self, value: float) -> float:
-        """Returns where on the side the middle of a number's band lies, from 0 to 1. All numbers
-        have equally wide bands."""
+        """Returns where a number lies on the side, from 0 to 1: the middle of the number's band.
+
+        All numbers have equally wide bands.
+        """
         return (value - self.low + self.step / 2) / (self.high - self.low + self.step)
 
 

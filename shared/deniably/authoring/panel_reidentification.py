@@ -19,9 +19,12 @@ MANY = 0.05
 
 
 def drawn_afresh(waves: int, kept: Recognition) -> bool:
-    """Returns whether fresh noise in each wave is better than memos (answers that are randomised
-    once and kept), since memos would make too many people recognisable. ``kept`` is the risk with
-    memos."""
+    """Returns whether fresh noise in each wave is better than memos (permanently randomised
+    answers).
+
+    It is for at most ``FEW_WAVES`` waves, if memos would make a share of ``MANY`` or more people
+    recognisable. ``kept`` is the risk with memos.
+    """
     return waves <= FEW_WAVES and kept.share >= MANY
 
 
@@ -57,11 +60,13 @@ def recognition_note(risk: Recognition, survey: Survey) -> str:
 
 def choice_note(kept: Recognition, fresh: Recognition, *, totals: tuple[float, float],
                 error: float, chosen: str) -> str:  # fmt: skip
-    """Returns a note on both ways to ask a stated number of waves, and which one was taken.
+    """Returns a note that compares memos with fresh noise in each wave, and says which was
+    ``chosen``.
 
-    ``kept`` is the risk with memos, ``fresh`` that with fresh noise, and ``totals`` are the
-    epsilons of all waves, in this order. ``error`` is the standard error of a wave that is drawn
-    afresh within the memo's total, as a multiple of the memo's.
+    ``kept`` is the risk with memos, ``fresh`` the risk with fresh noise. ``totals`` are the
+    epsilons of all waves with memos and with fresh noise. ``error`` is the standard error of a wave
+    with fresh noise within the total epsilon of memos, as a multiple of the standard error with
+    memos.
     """
     return (
         f"Two ways to ask {kept.waves} waves. Kept answers: {_of_100(kept.share)} of 100 people can"

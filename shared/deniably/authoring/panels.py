@@ -85,10 +85,10 @@ def _keeps_no_memo(name: str) -> bool:
 
 
 def remembering(question: WrittenQuestion, *, afresh: bool = False) -> WrittenQuestion:
-    """Returns the question with a mechanism that memoisation supports (randomising an answer once,
-    and each wave's report from that).
+    """Returns the question with a mechanism that memoisation supports.
 
-    A question that is asked ``afresh`` in each wave gets one for which the risk of recognition is
+    Memoisation randomises an answer once, and makes each wave's report from the result. A question
+    that is asked ``afresh`` in each wave gets a mechanism for which the risk of recognition is
     known. The best channel for a mean has at most a sixth less variance than a window, but its
     rarest outputs leave no weights for a memo.
     """
@@ -104,9 +104,9 @@ def remembering(question: WrittenQuestion, *, afresh: bool = False) -> WrittenQu
 def usual_history(mechanisms: Iterable[tuple[Mechanism, Privacy]]) -> tuple[Fraction, str]:
     """Returns the default epsilon of all waves, as a multiple of one report's, and a note on it.
 
-    Twice is enough where a report has one choice. Where it has several, three times keep their
-    accuracy and make far fewer people recognisable; it stays at twice where three times would
-    exceed the largest epsilon.
+    The multiple is 2 where reports have one choice. Where reports have several choices it is 3,
+    which keeps their accuracy and makes far fewer people recognisable. It stays at 2 where 3 would
+    exceed the largest allowed epsilon.
     """
     promised = list(mechanisms)
     if all(width(mechanism) == 1 for mechanism, _ in promised):
@@ -132,11 +132,12 @@ def _allowed(history: Privacy) -> bool:
 def with_memo(
     once: Mechanism, privacy: Privacy, times: Fraction
 ) -> tuple[Memoised[Any], dict[str, str]]:
-    """Returns the memoised mechanism, which randomises an answer once and each wave's report from
-    that, with its claim. All waves together keep ``times`` the epsilon of one wave.
+    """Returns the mechanism with a memo, and the claim of all waves together.
 
-    A single report has the probabilities of ``once``, or of the nearest mechanism that memoisation
-    supports. Raises ValueError where there is none; the message says what to write instead.
+    The mechanism randomises an answer once (the memo), and each wave's report from that. All waves
+    together keep ``times`` the epsilon of one wave. A single report has the probabilities of
+    ``once``, or of the nearest mechanism that memoisation supports. Raises ValueError where there
+    is none; the message says what to write instead.
     """
     history = privacy.times(times)
     if not _allowed(history):

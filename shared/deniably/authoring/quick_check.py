@@ -54,8 +54,11 @@ _MOST_COUNTED = 10_000  # problems
 
 
 class ShownProblem(msgspec.Struct, frozen=True):
-    """A mistake: where it is, what kind it is (``code``, as in ``Problem``), and what to write
-    instead."""
+    """A mistake in a draft.
+
+    ``path`` says where it is, ``code`` what kind of mistake it is (as in ``Problem``), and ``why``
+    what to write instead.
+    """
 
     path: str
     code: str
@@ -63,10 +66,11 @@ class ShownProblem(msgspec.Struct, frozen=True):
 
 
 class Used(msgspec.Struct, frozen=True):
-    """How much privacy is spent, of ``limit`` (100); above it, devices refuse the survey.
+    """How much privacy is spent, in hundredths of what devices allow; above ``limit`` (100) they
+    refuse.
 
-    ``total`` is for all that one device is asked. ``each`` has the questions' own, by name. In a
-    panel, ``waves`` is for all waves; else None.
+    ``total`` is for all questions that one device is asked. ``each`` has the value of each
+    question, by name. ``waves`` is for all waves of a panel together; None for other surveys.
     """
 
     total: int
@@ -76,12 +80,12 @@ class Used(msgspec.Struct, frozen=True):
 
 
 class GuessingScale(msgspec.Struct, frozen=True):
-    """The form's guessing scale: how many of 100 guesses of an answer are right, by somebody who
-    has the report.
+    """The guessing scale of the form: how many of 100 guesses of an answer are right.
 
-    ``one`` has the lowest and the highest rate of a question. ``all`` is the rate of all answers
-    together, ``waves`` that of all waves (None without waves), and ``worst`` that of the luckiest
-    guesser. ``often`` is whether the form has to warn, and ``promise`` is what it says.
+    The guesser sees the report. ``one`` has the lowest and the highest rate among single questions.
+    ``all`` is the rate for all answers together, ``waves`` that for all waves (None without waves),
+    and ``worst`` that with the luckiest reports. ``often`` is whether the form has to warn;
+    ``promise`` is the text that the form shows.
     """
 
     one: tuple[Rate, Rate]
@@ -93,11 +97,10 @@ class GuessingScale(msgspec.Struct, frozen=True):
 
 
 class FigureMargin(msgspec.Struct, frozen=True):
-    """A figure of the results, with half of its 95 % interval for the worst true value
-    (``margin``).
+    """The margin of one figure of the results: half of its 95 % interval, for the worst true value.
 
-    ``unit`` says of what the margin is a fraction: of 1 for a ``share``, of the question's
-    ``range`` for a mean.
+    ``unit`` says what the margin is a fraction of: 1 for a ``share``, the question's ``range`` for
+    a mean.
     """
 
     figure: str
@@ -106,13 +109,14 @@ class FigureMargin(msgspec.Struct, frozen=True):
 
 
 class QuestionView(msgspec.Struct, frozen=True):
-    """What one question gives away and shows.
+    """What one question gives away, and how accurate its results are.
 
-    ``right`` is its guessing rate. ``n_for_5`` is how many respondents bring each figure within
-    five points, or five per cent of the range; None where no number does. ``n_for_difference`` is
-    about how many show, 8 times in 10, that two halves of them differ by ten points; None where no
-    number does. ``also`` has the widest margin, by the name of the choice, if the author offered a
-    further answer, such as "Prefer not to say".
+    ``right`` is how many of 100 guesses of the answer are right. ``n_for_5`` is how many
+    respondents bring the margin of every figure to five points, or to five per cent of the range.
+    ``n_for_difference`` is about how many respondents are needed to detect, 8 times in 10, a
+    difference of ten points between two halves of them. Both are None where no number of
+    respondents is enough. ``also`` has the widest margin if the author offered a further choice,
+    such as "Prefer not to say", by the name of this choice.
     """
 
     name: str
@@ -124,8 +128,10 @@ class QuestionView(msgspec.Struct, frozen=True):
 
 
 class ExpertRow(msgspec.Struct, frozen=True):
-    """The formal protection of a question, or of all that one device is asked where ``question`` is
-    None."""
+    """The formal protection of one question.
+
+    Where ``question`` is None, it is that of all questions that one device is asked.
+    """
 
     question: str | None
     mechanism: str
@@ -135,16 +141,18 @@ class ExpertRow(msgspec.Struct, frozen=True):
 
 
 class QuickCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """The view of a check. A draft with ``problems`` has nothing else.
+    """What the studio shows of a check. If a draft has ``problems``, all other fields but ``more``
+    are empty.
 
     ``more`` is how many problems there are besides those listed. ``digest`` is that of the
-    definition as it would be published. It is None while figures are ``about`` right: a window
-    mechanism then stands in for the optimised mechanism of a mean that is still computed.
-    ``refused`` says why devices would refuse the survey, ``mends`` what to do about it. ``ways``
-    are other ways to ask. ``n_openly`` is how many people show a difference of ten points where
-    each is asked openly; None where no number does. ``experts`` has the formal protection of each
-    question, and of everything. ``languages`` has what each translation lacks; surveys have none
-    yet.
+    definition as it would be published. It is None while ``about`` is true: figures are then only
+    about right, because a window replaces the optimised mechanism of a mean that is still being
+    computed. ``refused`` says why devices would refuse the survey, and ``mends`` what the author
+    can do about it. ``ways`` are the designs of the survey to choose from. ``n_openly`` is how many
+    people are needed to detect a difference of ten points if they are asked directly, without
+    noise; None where no number is enough. ``experts`` has the formal protection of each question,
+    and of all that one device is asked. ``languages`` has what each translation lacks; surveys have
+    none yet.
     """
 
     digest: str | None = None
@@ -180,13 +188,13 @@ def quick_check(
     *,
     compares: bool = True,
 ) -> QuickCheck:
-    """Returns the view of the draft that ``source`` returns, with the margins of ``n`` respondents.
+    """Checks the draft that ``source`` returns, with the margins of ``n`` respondents.
 
-    ``source`` may raise BadSurvey, as ``documents.load`` does: the view then has its problems, as
-    it has those of the draft itself. Within ``stand_ins`` window mechanisms may stand in for
-    mechanisms of means that are still computed, and the view is then about right. Unless it
-    ``compares``, the view has no other ways to ask, which take half of the time. Raises ValueError
-    unless n is from 1 to ``LARGEST_N``.
+    ``source`` may raise BadSurvey, as ``documents.load`` does. The result then has the problems of
+    this error, just as it has those of the draft itself. With ``stand_ins``, windows may replace
+    mechanisms of means that are still being computed; figures are then only about right. Without
+    ``compares``, the result has no other designs of the survey, which take half of the time. Raises
+    ValueError unless n is from 1 to ``LARGEST_N``.
     """
     if not 1 <= n <= LARGEST_N:
         raise ValueError(f"n is {n:,} respondents; give 1 to {LARGEST_N:,}")

@@ -33,8 +33,9 @@ _LONGEST_TEXT = 1000  # characters; far more than any key allows, and quick to c
 
 
 def read(document: object) -> tuple[WrittenSurvey, list[list[Problem]]]:
-    """Returns the document as typed values, and for each question the problems of its misplaced and
-    missing keys.
+    """Returns the document as typed values, and a list of problems for each question.
+
+    The problems are misplaced and missing keys.
 
     Raises BadSurvey with the problems found, at most ``MOST_PROBLEMS``, where the document breaks
     the schema.

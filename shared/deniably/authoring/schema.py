@@ -70,8 +70,8 @@ def _bounds(kind: inspect.Type, **keys: str) -> _Schema:
 
 
 def beside(kind: inspect.Type) -> dict[str, Any]:
-    """Returns the facts about a type for which JSON Schema has no keyword, as ``key_types.says``
-    was given them."""
+    """Returns what ``key_types.says`` was told about a type, for facts that JSON Schema cannot
+    express."""
     extra = kind.extra if isinstance(kind, inspect.Metadata) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # msgspec says dict alone
     return cast("dict[str, Any]", extra or {})
 

@@ -23,8 +23,8 @@ def load_survey(source: str | Path | Mapping[str, object]) -> Survey:
     """Returns the survey in a file: YAML or JSON as authors write it, or a published definition.
 
     ``source`` is a path, or the document itself. Raises OSError where the file cannot be read,
-    BadInput where it is larger than 16 MiB or no regular file, and BadSurvey with everything that
-    is wrong in it.
+    BadInput where the file is larger than 16 MiB or not a regular file, and BadSurvey with
+    everything that is wrong in the survey.
 
     >>> survey = load_survey({
     ...     "name": "workplace",
@@ -46,20 +46,23 @@ def is_published(document: object) -> bool:
 
 
 def read_document(source: str | Path | Mapping[str, object]) -> object:
-    """Returns the document in a file, or the one given as a mapping, with each float as the decimal
-    that Python prints. Raises OSError where the file cannot be read, BadInput where it is too large
-    or no regular file, and BadSurvey where it is neither YAML nor JSON."""
+    """Returns the document in a file, or the one given as a mapping.
+
+    Each float becomes the decimal that Python prints for it. Raises OSError where the file cannot
+    be read, BadInput where it is too large or not a regular file, and BadSurvey where it is neither
+    YAML nor JSON.
+    """
     if isinstance(source, Mapping):
         return _written(source)
     return load(with_outlines(read_file(source, SMALL), Path(source).parent))
 
 
 def with_outlines(text: bytes, folder: Path) -> bytes:
-    """Returns an author's text with the outlines drawn in that it names as GeoJSON files in
-    ``folder``.
+    """Returns an author's text in which the outlines of GeoJSON files are written out.
 
-    So a server, which reads no files, gets them too. All else stays as it is. Raises BadSurvey
-    where such a file cannot be read or drawn.
+    The text names the files, which are in ``folder``. A server reads no files, so it needs this
+    text. The rest of the text is not changed. Raises BadSurvey where such a file cannot be read or
+    drawn.
     """
     if b"outline" not in text:
         return text

@@ -64,8 +64,8 @@ _CLOSE = 1e-9
 class Operation(msgspec.Struct, frozen=True):
     """A change of a document: a key gets a value, or is removed where the value is None.
 
-    ``question`` is a question's name, None for a key of the survey. Without a ``key`` the question
-    itself is removed.
+    ``question`` is the name of the question that has the key, None for a key of the survey. Without
+    a ``key``, the question itself is removed.
     """
 
     question: str | None
@@ -74,14 +74,16 @@ class Operation(msgspec.Struct, frozen=True):
 
 
 class Way(msgspec.Struct, frozen=True):
-    """A way to ask: each answer has its ``own`` protection, ``all`` share one, each device draws
-    ``some`` of the questions, or several are one ``joint`` report.
+    """One of four designs of a survey.
 
-    ``chosen`` is whether the survey is asked so now. ``note`` says what people do and ``lost`` what
-    is given up. ``used`` is how much of 100 it spends. Three fields say how many of 100 guesses are
-    right: ``one`` about a single answer, from the least to the most protected, ``all_answers``
-    about all together, and ``worst`` with the luckiest reports. ``crosstabs`` says whether there
-    can be cross-tables, and ``crossed`` of what.
+    Each answer has its ``own`` protection, ``all`` answers share one, each device draws ``some`` of
+    the questions, or several questions are answered in one ``joint`` report: this is its ``id``.
+    ``chosen`` is whether the survey has this design now. ``note`` says what people do, and ``lost``
+    what the author gives up. ``used`` is the privacy that is spent, in hundredths of what devices
+    allow. Three fields say how many of 100 guesses are right: ``one`` about a single answer (the
+    lowest and the highest rate), ``all_answers`` about all answers together, and ``worst`` with the
+    luckiest reports. ``crosstabs`` says whether cross-tables are possible, and ``crossed`` of which
+    answers.
     """
 
     id: WayId
@@ -100,8 +102,11 @@ class Way(msgspec.Struct, frozen=True):
 
 
 class Mend(msgspec.Struct, frozen=True):
-    """A change after which devices accept a survey that they refuse, with what it then spends
-    (``used``, of 100) and shows (``margins``)."""
+    """A change of a survey that devices refuse, after which they accept it.
+
+    ``used`` is the privacy that is then spent, in hundredths of what devices allow, and ``margins``
+    are the margins then.
+    """
 
     label: str
     operations: list[Operation]
@@ -110,9 +115,9 @@ class Mend(msgspec.Struct, frozen=True):
 
 
 def changed(document: Document, operations: Sequence[Operation]) -> dict[str, Any]:
-    """Returns the document after the operations; the given one stays as it is.
+    """Returns the document after the operations; ``document`` itself is not changed.
 
-    Raises ValueError where there is no question of the name.
+    Raises ValueError where no question has the name in an operation.
 
     >>> changed({"title": "A", "questions": []}, [Operation(None, "title", "B")])
     {'title': 'B', 'questions': []}
@@ -148,8 +153,11 @@ def planned_groups(
 
 
 def widest_margins(survey: Survey, n: int) -> Margins:
-    """Returns the widest margin of each question with ``n`` respondents, by the question's name; a
-    product has one for each of its parts, by the part's name, too."""
+    """Returns the widest margin of each question with ``n`` respondents, by the question's name.
+
+    For a product question, which asks several small questions in one joint report, the small
+    questions have margins of their own, by their names.
+    """
     products = {each.name for each in survey.questions if isinstance(each, Product)}
     found: Margins = {}
     for group, row in planned_groups(survey, n=n):
@@ -163,10 +171,10 @@ def widest_margins(survey: Survey, n: int) -> Margins:
 
 
 def ways(document: Document, survey: Survey, n: int) -> list[Way]:
-    """Returns the ways to ask the questions of a document, which compiles to ``survey``.
+    """Returns the possible designs of a survey: ``document``, which compiles to ``survey``.
 
-    The others spend about what the survey spends now, at most what devices allow. Margins are those
-    of ``n`` respondents.
+    Designs other than the present one spend about as much privacy as the survey does now, and at
+    most what devices allow. Margins are those of ``n`` respondents.
     """
     draft = _Draft(document, survey)
     return [
@@ -299,9 +307,9 @@ def _crossed(survey: Survey) -> str:
 
 
 def mends(document: Document, survey: Survey, n: int) -> list[Mend]:
-    """Returns at most three changes after which devices accept a survey that they refuse.
+    """Returns at most three changes, after each of which devices would accept the survey.
 
-    The list is empty where they accept it. Margins are those of ``n`` respondents.
+    The list is empty where they accept it as it is. Margins are those of ``n`` respondents.
     """
     if not refusals(survey):
         return []

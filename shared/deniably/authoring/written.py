@@ -216,8 +216,11 @@ class WrittenSelectMultiple(_WithChoices, frozen=True, kw_only=True, tag="select
         return named(self.choices)
 
     def task(self, privacy: Privacy) -> Task:
-        """Returns the task: the share of each choice, of several that may be ticked. Raises
-        ValueError where ``most`` is above the number of choices."""
+        """Returns the task of the mechanism: to estimate each choice's share, where several may be
+        ticked.
+
+        Raises ValueError where ``most`` is above the number of choices.
+        """
         k = len(self.offered())
         maximum = self.most or k
         if maximum > k:
@@ -241,12 +244,13 @@ class WrittenScale(_WithChoices, frozen=True, kw_only=True, tag="scale"):
         return named(self.choices)
 
     def task(self, privacy: Privacy) -> Task:
-        """Returns the task: the shares of the choices, or the mean of their scores."""
+        """Returns the task of the mechanism: to estimate the choices' shares, or the mean of their
+        scores."""
         return scale_task(len(self.offered()), self.aim)
 
     def published_fields(self, privacy: Privacy, words: Words) -> dict[str, object]:
-        """Returns the published choices, scores and aim. Choices that are added by name get scores
-        that no mean uses."""
+        """Returns the published choices, scores and aim. Choices such as "don't know", which the
+        author adds by name, get scores that no mean uses."""
         shown = super().published_fields(privacy, words) | {"aim": self.aim}
         if self.scores:
             added = len(self.offered()) - len(self.choices)
@@ -274,7 +278,8 @@ class WrittenNumber(_Written, frozen=True, kw_only=True, tag="number"):
         return Privacy(epsilon=epsilon, delta=_exact(self.delta))
 
     def task(self, privacy: Privacy) -> Task:
-        """Returns the task: the mean of the numbers, or their distribution over buckets.
+        """Returns the task of the mechanism: to estimate the mean, or the distribution over
+        buckets.
 
         Raises ValueError for buckets of a mean, and where the range is not valid.
         """
@@ -303,7 +308,7 @@ class WrittenVector(_Written, frozen=True, kw_only=True, tag="vector"):
         return Privacy(epsilon=epsilon, delta=_exact(self.delta))
 
     def task(self, privacy: Privacy) -> Task:
-        """Returns the task: the mean of each part."""
+        """Returns the task of the mechanism: to estimate the mean of each number."""
         return vector_task([positions(part) for part in self.parts])
 
     def published_fields(self, privacy: Privacy, words: Words) -> dict[str, object]:
@@ -325,8 +330,10 @@ class WrittenPoint(_Written, frozen=True, kw_only=True, tag="point"):
     outline: key_types.Outline = None
 
     def task(self, privacy: Privacy) -> Task:
-        """Returns the task: the shares of the areas of the map. Raises ValueError where a part has
-        fewer steps than the grid."""
+        """Returns the task of the mechanism: to estimate the shares of the areas of the map.
+
+        Raises ValueError where a side of the map has fewer steps than the grid.
+        """
         grid, least = self._grid(privacy), min(positions(part) for part in self.parts)
         if least < grid:
             raise ValueError(
@@ -381,8 +388,10 @@ class WrittenProduct(_Written, frozen=True, kw_only=True, tag="product"):
     parts: key_types.SmallQuestions = ()
 
     def task(self, privacy: Privacy) -> Task:
-        """Returns the task: the shares of the combinations of choices. Raises ValueError where
-        there are too many combinations."""
+        """Returns the task of the mechanism: to estimate the shares of the combinations of choices.
+
+        Raises ValueError where there are too many combinations.
+        """
         k = prod(len(named(part.choices)) for part in self.parts)
         if k > MOST_CHOICES:
             raise ValueError(

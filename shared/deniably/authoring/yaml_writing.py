@@ -38,8 +38,8 @@ def to_yaml(document: object) -> str:
 
 
 def check_values(value: object) -> None:
-    """Raises ValueError for a value that no YAML document of a survey holds: a key that is no text,
-    a number or a character that ``load`` refuses, or a type that YAML does not have."""
+    """Raises ValueError for a value that cannot be in the YAML document of a survey: a key that is
+    no text, a number or a character that ``load`` refuses, or a type that YAML does not have."""
     match value:
         case dict():
             for key, item in cast(dict[object, object], value).items():
