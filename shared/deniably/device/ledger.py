@@ -49,10 +49,12 @@ Digest = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
 
 
 class LedgerEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A charge: the day (UTC), the survey, the question, and the privacy loss.
+    """A charge to the privacy budget: the day (UTC), the survey, the question, and the privacy
+    loss.
 
-    ``author`` is the author's public key, empty if unknown. ``version`` is the definition's digest.
-    ``odds``, ``exponent`` and ``delta`` are fractions as texts. An entry holds no answer.
+    ``author`` is the public key of the survey's author, empty if unknown. ``version`` is the
+    definition's digest. ``odds``, ``exponent`` and ``delta`` are fractions as texts. An entry holds
+    no answer.
     """
 
     day: Day
@@ -95,42 +97,45 @@ class Limits:
 
     @classmethod
     def of(cls, survey: str = EPSILON_LIMIT, author: str = "", overall: str = "") -> Limits:
-        """Returns the limits given as plain decimals. Raises ValueError unless each is above 0 and
-        at most 64.
+        """Returns the limits that are given as plain decimals. Raises ValueError unless each is
+        above 0 and at most 64.
 
-        An ``author`` limit that is left out is 10, an ``overall`` limit 20; or that of the narrower
-        scope, where that is larger.
+        An empty ``author`` limit becomes 10, or the ``survey`` limit if that is larger. An empty
+        ``overall`` limit becomes 20, or the author's limit if that is larger.
         """
         first = _limit(survey)
         second = _limit(author) if author else max(first, cls.author)
         return cls(first, second, _limit(overall) if overall else max(second, cls.overall))
 
     def of_scope(self, scope: Scope) -> Fraction:
-        """Returns the limit of one scope, an epsilon."""
+        """Returns the largest epsilon of one scope: "survey", "author" or "overall"."""
         limit: Fraction = getattr(self, scope)
         return limit
 
 
 @dataclass(frozen=True)
 class CountedSince:
-    """The first day whose charges still count in a total: in the author's and in that over all. An
-    empty text means that every day counts, as is always so in the total of a survey."""
+    """The first days whose charges still count: in the total of an author, and in the overall
+    total.
+
+    An empty text means that every day counts. In the total of a survey every day always counts.
+    """
 
     author: str = ""
     overall: str = ""
 
     def counts(self, scope: Scope, day: str) -> bool:
-        """Returns whether a charge of this day counts in the scope's total."""
+        """Returns whether a charge of this day counts in the total of a scope."""
         # Dates in this form are in order as texts.
         return scope == "survey" or day >= (self.author if scope == "author" else self.overall)
 
 
 def first_counted_day(day: str, seen: Sequence[str | None]) -> str:
-    """Returns the first of the 365 days that end on ``day``, or on a day of ``seen`` if one is
-    earlier (SPEC 8.1).
+    """Returns the first day whose charges still count (SPEC 8.1).
 
-    ``seen`` are the last days of the registers that have to agree, None for a register whose day is
-    not known. Returns "", so that every day counts, where ``seen`` is empty or has a None.
+    That is the first of 365 days. The last of these is ``day``, or the earliest day in ``seen`` if
+    that is before it. ``seen`` has the last day of each register that matters, None where it is not
+    known. If ``seen`` is empty or has a None, the result is "", and every day counts.
     """
     if not seen or None in seen:
         return ""
@@ -154,17 +159,17 @@ def ledger_entry(
 
 
 def total_loss(ledger: Iterable[LedgerEntry]) -> Loss:
-    """Returns the exact privacy loss of all entries together (sequential composition)."""
+    """Returns the exact privacy loss of all entries together, by sequential composition."""
     return sum((each.loss for each in ledger), Loss())
 
 
 def spent(
     ledger: Sequence[LedgerEntry], version: str, author: str, since: CountedSince = CountedSince()
 ) -> dict[Scope, Loss]:
-    """Returns by scope the loss that counts: of this version of a survey, of its author, and
-    overall.
+    """Returns {scope: privacy loss that counts} for a survey, for its author, and overall.
 
-    Without a ``since`` every charge counts.
+    ``version`` is the digest of the survey's definition. Without ``since``, charges of every day
+    count.
     """
     counted = counted_entries(ledger, version, author, since)
     return {scope: total_loss(entries) for scope, entries in counted.items()}
@@ -176,8 +181,11 @@ def counted_entries(
     author: str,
     since: CountedSince = CountedSince(),
 ) -> dict[Scope, list[LedgerEntry]]:
-    """Returns by scope the charges that count: of this version of a survey, of its author, and
-    overall. Without a ``since`` every charge counts."""
+    """Returns {scope: charges that count} for a survey, for its author, and overall.
+
+    ``version`` is the digest of the survey's definition. Without ``since``, charges of every day
+    count.
+    """
     return {
         scope: [each for each in ledger if _counts(each, scope, version, author, since)]
         for scope in SCOPES
@@ -186,7 +194,8 @@ def counted_entries(
 
 @dataclass(frozen=True)
 class Leaving:
-    """The ``loss`` of the oldest charges that count, and the ``day`` on which they no longer do."""
+    """The ``loss`` of the oldest charges that count, and the ``day`` from which on they no longer
+    do."""
 
     day: str
     loss: Loss
@@ -216,11 +225,12 @@ def charge(
     limits: Limits,
     since: CountedSince = CountedSince(),
 ) -> Ledger:
-    """Returns the ledger with the charges of one report added; all are of one survey.
+    """Returns the ledger with the charges of one report, ``entries``, added.
 
-    Raises BudgetSpent for the narrowest scope whose limit they would exceed; its ``until`` is the
-    first day on which they would fit, or None. Without a charge the ledger stays as it is, whatever
-    was spent before. Without a ``since`` every earlier charge counts.
+    Raises BudgetSpent for the narrowest scope whose limit the charges would exceed. The error's
+    ``until`` is the first day on which they would fit, None if there is none. Without charges, the
+    ledger is returned as it is, even if a limit is exceeded already. Without ``since``, earlier
+    charges of every day count.
     """
     # What costs nothing is never refused, also where a limit is exceeded already (SPEC 8).
     if not entries:
@@ -262,8 +272,8 @@ def _fits_on(ledger: Ledger, entries: Sequence[LedgerEntry], limits: Limits) -> 
 
 
 def check_limits(scope: Scope, before: Loss, added: Loss, limits: Limits) -> None:
-    """Raises BudgetSpent where ``before + added`` exceeds the scope's limit of epsilon or delta. A
-    charge without a delta is not refused for the delta that was spent before."""
+    """Raises BudgetSpent where ``before + added`` exceeds the scope's limit of epsilon or delta. If
+    ``added`` has no delta, the limit of delta is not checked."""
     after, limit = before + added, limits.of_scope(scope)
     if not after.at_most_epsilon(limit):
         raise BudgetSpent(scope, before, added, limit)
@@ -272,14 +282,18 @@ def check_limits(scope: Scope, before: Loss, added: Loss, limits: Limits) -> Non
 
 
 def share(loss: Loss, scope: Scope, limits: Limits) -> int:
-    """Returns the percentage of a scope's limit that a loss takes, rounded up: of the limit of
-    epsilon or of delta, whichever is more."""
+    """Returns the percentage of a scope's limit that a loss takes, rounded up.
+
+    It is that of the limit of epsilon or of the limit of delta, whichever is larger.
+    """
     return max(percent(loss, limits.of_scope(scope)), percent(loss, limits.delta, of_delta=True))
 
 
 def percent(loss: Loss, limit: Fraction, *, of_delta: bool = False) -> int:
-    """Returns the percentage of a ``limit`` that the epsilon of a loss takes, rounded up; with
-    ``of_delta`` that of its delta."""
+    """Returns the percentage of a ``limit`` that the epsilon of a loss takes, rounded up.
+
+    With ``of_delta`` it is the percentage that the delta of the loss takes.
+    """
     if of_delta:
         return ceil(100 * loss.delta / limit)
     # A loss of exactly the limit must show 100: the tolerance absorbs the rounding of the

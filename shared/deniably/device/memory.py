@@ -64,10 +64,11 @@ class StoredReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class RegisterCheckpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The signed head of a server's register, as this device verified it last.
 
-    ``count`` is the number of entries, ``head`` the hash of the last one, and ``day`` its day;
-    absent where that is no date, and in memories of before. ``log`` and ``map`` are the roots of
-    the trees, ``key`` is the server's, and ``signature`` that of the head. They are absent where
-    the whole register was read, as devices did before.
+    ``count`` is the number of entries, ``head`` the hash of the last entry, and ``day`` its day.
+    ``day`` is absent where the entry states no date, and in memories from before days were kept.
+    ``log`` and ``map`` are the roots of the hash trees, ``key`` is the server's key, and
+    ``signature`` that of the head. These four are absent where the device read the whole register,
+    as devices did before heads were signed.
     """
 
     count: _Count
@@ -84,23 +85,30 @@ class RegisterCheckpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True
 
 
 class Ticket(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A blind signature of the report's ``id``, for which an invitation was traded (SPEC 11.3)."""
+    """A ticket: a blind signature of the ``id`` of a report.
+
+    A device gets it from the server in exchange for an invitation (SPEC 11.3).
+    """
 
     id: _Id
     ticket: _Ticket
 
 
 class Rounds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The waves of a question that is randomised afresh in each: how many the survey states
-    (``count``), and how many reports this device made (``sent``)."""
+    """The number of waves of a question that is randomised afresh in each wave.
+
+    ``count`` is how many waves the survey states, ``sent`` how many reports this device made.
+    """
 
     count: Annotated[int, msgspec.Meta(ge=2, le=MOST_WAVES)]
     sent: Annotated[int, msgspec.Meta(ge=1, le=MOST_WAVES)]
 
 
 class Trade(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A trade of an invitation that is under way (SPEC 11.4). It is repeated as it is if no answer
-    came."""
+    """An unfinished exchange of an invitation for a ticket (SPEC 11.4).
+
+    If the server does not answer, the device sends the same request again.
+    """
 
     blinded: _Number
     code: _Code
@@ -112,9 +120,9 @@ class Trade(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The whole memory of a device. It is frozen: each change makes a new document.
 
-    ``reports`` and ``orders`` are by the digest of the survey's definition, as are ``tickets`` and
-    ``trades``; ``authors`` and ``registers`` by the server's origin, ``memos`` and ``waves`` by the
-    keys of ``memo_keys``.
+    The keys of ``reports``, ``orders``, ``tickets`` and ``trades`` are digests of surveys'
+    definitions. Those of ``authors`` and ``registers`` are origins of servers, and those of
+    ``memos`` and ``waves`` come from ``memo_keys``.
     """
 
     spec: Literal[1] = 1
@@ -152,16 +160,26 @@ class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return canonical(msgspec.to_builtins(self))
 
     def report(self, version: str) -> Report | None:
-        """Returns the report that this device made for a version of a survey, or None."""
+        """Returns the report that this device made to a survey, None without one.
+
+        ``version`` is the digest of the survey's definition.
+        """
         kept = self.reports.get(version)
         return None if kept is None else kept.report
 
     def ticket(self, version: str) -> Ticket | None:
-        """Returns the ticket of this device for a version of a survey, or None."""
+        """Returns the ticket that this device has for a survey, None without one.
+
+        ``version`` is the digest of the survey's definition.
+        """
         return self.tickets.get(version) if self.tickets else None
 
     def trade(self, version: str) -> Trade | None:
-        """Returns the unfinished trade of an invitation to a version of a survey, or None."""
+        """Returns the unfinished exchange of an invitation for a ticket to a survey, None without
+        one.
+
+        ``version`` is the digest of the survey's definition.
+        """
         return self.trades.get(version) if self.trades else None
 
 
@@ -170,8 +188,8 @@ _DECODER = msgspec.json.Decoder(Memory)
 
 
 def read_memory(text: bytes) -> Memory:
-    """Returns the memory in a document. Raises BadMemory unless the document is one, in canonical
-    JSON."""
+    """Returns the memory in a document. Raises BadMemory unless the document is a memory in
+    canonical JSON."""
     try:
         parse(text)  # refuses repeated keys
         memory = _DECODER.decode(text)
@@ -183,17 +201,19 @@ def read_memory(text: bytes) -> Memory:
 
 
 def kept_memos(memory: Memory, survey: Survey, author: str) -> dict[str, list[int]]:
-    """Returns the memos (permanently randomised answers) that earlier waves of a survey's panel
-    left, by the name of the question."""
+    """Returns {question: memo} from earlier waves of a survey's panel.
+
+    A memo is a permanently randomised answer. Questions without one are left out.
+    """
     keys = memo_keys(survey, author)
     return {name: memory.memos[key] for name, key in keys.items() if key in memory.memos}
 
 
 def memo_keys(survey: Survey, author: str) -> dict[str, str]:
-    """Returns the key under which the memory has each question's memo (its permanently randomised
-    answer), by the question's name; empty without waves.
+    """Returns {question: key of its memo in the device's memory}; empty without waves.
 
-    Questions are the same in two waves only if all of their texts, claims and mechanisms are.
+    A memo is a permanently randomised answer. Two waves have the same question, and so the same
+    key, only if all of the question's texts, its claim and its mechanism are equal.
     """
     if not isinstance(survey.waves, Waves):
         return {}
@@ -211,12 +231,13 @@ def fresh_questions(
     changed: Collection[str] = (),
     author: str = "",
 ) -> list[Question]:
-    """Returns the questions to ask, randomise and charge: those without a report or memo (a
-    permanently randomised answer), and those in ``changed``.
+    """Returns the questions to ask, randomise and charge.
 
-    ``drawn`` are the questions that this device asks where nothing is remembered. A question whose
-    condition depends on a changed one is changed, too. Raises BadAnswer for a changed question that
-    was not answered before, and for any change in a survey by invitation.
+    They are those without a report or memo (a permanently randomised answer), and those in
+    ``changed``. ``drawn`` are the questions that this device asks if it remembers nothing of the
+    survey. A question whose condition depends on a changed question counts as changed, too. Raises
+    BadAnswer for a changed question that was not answered before, and for any change in a survey by
+    invitation.
     """
     report = memory.report(survey.digest)
     if report and changed and survey.invited:
@@ -239,11 +260,11 @@ def fresh_questions(
 
 
 def counted_since(memory: Memory, author: str, day: str) -> CountedSince:
-    """Returns the first days whose charges still count in a survey of this author, where ``day`` is
-    today by the device's clock.
+    """Returns the first days whose charges still count, for a survey of this author.
 
-    A charge leaves its author's total when the clock says so and the newest days of all registers
-    with that author do, and the total over all when those of all registers do (SPEC 8.1).
+    ``day`` is today by the device's clock. A charge leaves the author's total when it is old enough
+    by the clock, and by the newest days of all registers with this author. For the overall total it
+    has to be old enough by those of all registers (SPEC 8.1).
     """
     return CountedSince(
         first_counted_day(day, _seen_days(memory, author)),
@@ -252,10 +273,10 @@ def counted_since(memory: Memory, author: str, day: str) -> CountedSince:
 
 
 def charge_day(memory: Memory, author: str, day: str) -> str:
-    """Returns the day that a charge gets: that of the clock, or of the author's registers if it is
-    later.
+    """Returns the day that a new charge gets.
 
-    So a clock that is set back does not date a charge before it was possible.
+    It is the clock's ``day``, or the earliest last day of the author's registers if that is later
+    and all these days are known. So a clock that is set back does not date a charge too early.
     """
     seen = _seen_days(memory, author)
     known = [each for each in seen if each]
@@ -274,8 +295,8 @@ def _seen_days(memory: Memory, author: str | None = None) -> list[str | None]:
 
 
 def charges(survey: Survey, fresh: Sequence[Question], author: str, day: str) -> list[LedgerEntry]:
-    """Returns one ledger entry for each of these questions. A memo (a permanently randomised
-    answer) is charged once, for all waves."""
+    """Returns one ledger entry for each of these questions. A question with a memo (a permanently
+    randomised answer) is charged once, for all waves."""
     head = (day, author, survey.name, survey.digest)
     return [ledger_entry(*head, question.name, _loss(question)) for question in fresh]
 
@@ -283,10 +304,11 @@ def charges(survey: Survey, fresh: Sequence[Question], author: str, day: str) ->
 def rounds(
     memory: Memory, survey: Survey, fresh: Sequence[Question], author: str
 ) -> dict[str, Rounds]:
-    """Returns the value of ``memory.waves`` after these questions are randomised afresh for one
-    more wave.
+    """Returns the new value of ``memory.waves`` when these questions are randomised afresh once
+    more.
 
-    The smallest number of waves ever stated counts. Raises WavesSent where all were sent.
+    If surveys of the panel state different numbers of waves, the smallest counts. Raises WavesSent
+    where that many waves were sent already.
     """
     waves = dict(memory.waves or {})
     keys = memo_keys(survey, author)
@@ -317,11 +339,12 @@ def answer(
 ) -> Memory:
     """Answers a survey; returns the memory with its charges and its report.
 
-    If the survey was answered before and nothing ``changed``, the memory stays as it is: the stored
-    report is sent again, and only the names in ``answers`` are checked. If questions changed, only
-    their answers are needed; the other values stay, under a new id. An invited survey takes one
-    report for an invitation, with the id of the ticket, and no changes. ``strata`` is the stratum
-    of the link, where the survey has strata. A report that was made before keeps its own.
+    If the survey was answered before and no answer ``changed``, the memory stays as it is: the
+    stored report is to be sent again, and only the names in ``answers`` are checked. If answers
+    changed, only these are needed. The new report has a new id, and the other values of the old
+    one. A survey by invitation takes one report for each invitation, with the id of the ticket, and
+    no changes. ``strata`` is the stratum in the link, if the survey has strata. A report that
+    replaces an earlier one keeps the stratum of that.
 
     Raises BadReport for a stratum that the survey does not have, Uninvited where there is no
     ticket, WavesSent after the last wave, BudgetSpent where a limit refuses (before a coin is
@@ -370,8 +393,9 @@ def answer(
 
 
 def stratum_of(memory: Memory, survey: Survey, query: str) -> dict[str, str]:
-    """Returns the stratum of this device's report if it made one; otherwise the stratum in the
-    ``query`` of the survey's link.
+    """Returns the stratum of the report that this device made to a survey.
+
+    Without a report it is the stratum in the ``query`` of the survey's link.
 
     Raises BadLink where the link does not name a stratum of the survey.
     """
@@ -389,7 +413,8 @@ def mark_sent(memory: Memory, report: Report) -> Memory:
 
 
 def replace(memory: Memory, **changes: Any) -> Memory:
-    """Returns the memory with other parts. Raises ValueError where they contradict each other."""
+    """Returns the memory with these ``changes`` of its fields. Raises ValueError where fields
+    contradict each other."""
     return msgspec.structs.replace(memory, **changes)
 
 

@@ -17,12 +17,11 @@ from deniably.survey.survey import Survey
 
 
 def with_order(memory: Memory, survey: Survey, coins: Coins | None = None) -> Memory:
-    """Returns the memory with a random order of the survey's questions, drawn unless it has one
-    already.
+    """Returns the memory with a random order of the survey's questions.
 
-    In a survey with ``ask`` the order has only that many questions. The memory stays as it is where
-    the survey was answered. Store it before you show anything of the order: a person could
-    otherwise reload until the order suits.
+    An order that the memory has already is kept; otherwise one is drawn. In a survey with ``ask``
+    the order has only that many questions. If the survey was answered, no order is added. Store the
+    memory before you show any question: otherwise a person could reload until the order suits.
     """
     version = survey.digest
     if version in (memory.orders or {}) or version in memory.reports:
@@ -46,11 +45,11 @@ def ordered_questions(memory: Memory, survey: Survey) -> list[Question] | None:
 def part_of(
     memory: Memory, survey: Survey, author: str, day: str, limits: Limits
 ) -> list[Question]:
-    """Returns the questions that the limits leave room for, in the survey's order; empty if none
-    fits, or if the memory has no order of the survey's questions.
+    """Returns the questions for which the limits leave enough budget, in the survey's order.
 
-    They are taken in the order that ``with_order`` drew; a question that no longer fits is skipped.
-    ``author`` is the author's public key, ``day`` today's date by the device's clock.
+    Questions are taken in the order that ``with_order`` drew, and one that no longer fits is
+    skipped. The list is empty if no question fits, or if the memory has no order of the survey's
+    questions. ``author`` is the author's public key, ``day`` today's date by the device's clock.
     """
     since = counted_since(memory, author, day)
     before = spent(memory.ledger, survey.digest, author, since)

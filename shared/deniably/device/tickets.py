@@ -20,11 +20,11 @@ _PREFIX = 64  # digits
 
 
 def begin_trade(memory: Memory, version: str, key: str, text: str) -> Memory:
-    """Returns the memory with a new trade; unchanged where it has a trade or a ticket already.
+    """Returns the memory with a new trade: an exchange of an invitation for a ticket.
 
-    ``version`` is the survey's digest, ``key`` the public key of its invitations in hexadecimal,
-    and ``text`` the invitation as it was typed. Raises BadInvitation where the text is no
-    invitation code.
+    The memory is unchanged where it has a trade or a ticket for the survey already. ``version`` is
+    the survey's digest, ``key`` the public key that signs its tickets, in hexadecimal, and ``text``
+    the invitation as it was typed. Raises BadInvitation where the text is no invitation code.
     """
     code = read_code(text)
     # A second trade would blind another id with the same code, and the server would refuse it.
@@ -46,10 +46,11 @@ def begin_trade(memory: Memory, version: str, key: str, text: str) -> Memory:
 def finish_trade(
     memory: Memory, version: str, key: str, trade: Trade, blind_signature: str
 ) -> Memory:
-    """Returns the memory with the ticket that ``blind_signature`` (hexadecimal) gives; unchanged
-    where this trade is no longer under way.
+    """Returns the memory with the ticket that ends a trade of an invitation for a ticket.
 
-    Raises Refused where the server signed something else, or with another key than the register's.
+    ``blind_signature`` (hexadecimal) is the server's answer. The memory is unchanged where this
+    ``trade`` is no longer under way. Raises Refused where the server signed something else, or with
+    another key than the register's.
     """
     # Another process with the same memory finished it, or began another, while the request was
     # under way.
@@ -70,8 +71,10 @@ def finish_trade(
 
 
 def end_trade(memory: Memory, version: str, trade: Trade) -> Memory:
-    """Returns the memory without a trade that the server refused; unchanged where another trade, or
-    none, is under way."""
+    """Returns the memory without a trade of an invitation for a ticket that the server refused.
+
+    The memory is unchanged where another trade, or none, is under way.
+    """
     if memory.trade(version) != trade or not memory.trades:
         return memory
     left = {key: kept for key, kept in memory.trades.items() if key != version}
@@ -79,8 +82,11 @@ def end_trade(memory: Memory, version: str, trade: Trade) -> Memory:
 
 
 def is_ticket(key: PublicKey, report: str, ticket: str) -> bool:
-    """Returns whether ``ticket`` is the key's signature for the report with the id ``report``; both
-    are hexadecimal."""
+    """Returns whether ``ticket`` is valid for the report with the id ``report``.
+
+    A valid ticket is the signature of the id by ``key``. Both ``ticket`` and ``report`` are
+    hexadecimal.
+    """
     # fromhex skips white space, so that a length in characters is checked before.
     if len(ticket) != _PREFIX + len(key.text):
         return False

@@ -33,8 +33,8 @@ class VerifiedSurvey:
     """What a device has verified of a survey that it may answer.
 
     ``author`` is the author's public key and ``seal`` the digest of the register's head, both
-    hexadecimal. ``invitations`` is the public key of the survey's invitations, None for an open
-    survey.
+    hexadecimal. ``invitations`` is the public key that signs the survey's tickets, None for a
+    survey without invitations.
     """
 
     author: str
@@ -43,10 +43,10 @@ class VerifiedSurvey:
 
 
 def what_more(memory: Memory, origin: str, listing: bytes) -> str | None:
-    """Returns the path at the server of what a device needs besides a ``listing``; None if it needs
+    """Returns the server's path of what a device needs besides a ``listing``; None if it needs
     nothing.
 
-    It needs more where it saw the register of ``origin`` last a long time ago, or with another key.
+    It needs more where it last saw the register of ``origin`` a long time ago, or with another key.
     Raises Refused where the text is no listing.
     """
     before = memory.registers.get(origin)
@@ -64,13 +64,13 @@ def verify_listing(
     expected: str | None = None,
     more: Mapping[str, bytes] | None = None,
 ) -> tuple[Memory, VerifiedSurvey]:
-    """Finds a survey in the register of the server at ``origin``; returns the memory after that,
-    and what was verified.
+    """Verifies that a survey is in the register of the server at ``origin``.
 
-    ``listing`` is the JSON text of the survey's listing, and ``more`` maps the path that
-    ``what_more`` returns to the text that the server has there. ``expected`` is the author's
-    fingerprint, if the respondent knows it or has just accepted it. Raises Refused where the survey
-    cannot be trusted, and AuthorChanged where only the author differs from those known.
+    Returns the memory with the register's new state and the author, and what was verified.
+    ``listing`` is the JSON text of the survey's listing. ``more`` maps the path from ``what_more``
+    to the text that the server has at that path. ``expected`` is the author's fingerprint, if the
+    respondent knows it or has just accepted it. Raises Refused where the survey cannot be trusted,
+    and AuthorChanged where only the author differs from the authors known at this server.
     """
     before = memory.registers.get(origin)
     try:
@@ -90,10 +90,10 @@ def verify_listing(
 def verify_in_whole(
     memory: Memory, origin: str, survey: Survey, register: bytes, expected: str | None = None
 ) -> tuple[Memory, VerifiedSurvey]:
-    """Finds a survey as ``verify_listing`` does, in the JSON text of the whole ``register``
-    instead.
+    """Verifies that a survey is in a register, from the JSON text of the whole ``register``.
 
-    The seal is then the hash of the last entry, as no head was signed.
+    It returns what ``verify_listing`` does. The seal is the hash of the last entry, because no head
+    was signed.
     """
     before = memory.registers.get(origin)
     try:

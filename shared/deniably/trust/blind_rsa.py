@@ -56,7 +56,7 @@ class PublicKey:
 
     @property
     def size(self) -> int:
-        """The bytes of the modulus, which every blinded message and signature has, too."""
+        """The number of bytes of the modulus; blinded messages and signatures have as many."""
         return len(self.text) // 2
 
     @cached_property
@@ -87,7 +87,7 @@ class PublicKey:
 
 @dataclass(frozen=True)
 class PrivateKey:
-    """A key that signs blindly. Its representation shows no secret."""
+    """A key that signs blindly. Its ``repr`` shows no secret."""
 
     _secret: rsa.RSAPrivateKey = field(repr=False)
 
@@ -110,10 +110,11 @@ class PrivateKey:
         ).decode()
 
     def sign(self, blinded: bytes) -> bytes:
-        """Returns the blind signature of a blinded message, deterministic (RFC 9474, section 4.3).
+        """Returns the blind signature of a blinded message (RFC 9474, section 4.3).
 
-        The number is blinded once more with a random factor, so that the time taken says nothing
-        about the key. Raises BadSignature for bytes that are no blinded message.
+        The signature is the same every time. Inside, the message is blinded once more with a random
+        factor, so that the time taken says nothing about the key. Raises BadSignature for bytes
+        that are no blinded message.
         """
         modulus, number = self.public.modulus, self.public.number(blinded)
         cover, inverse = _invertible(modulus)
@@ -140,7 +141,7 @@ def new_key() -> PrivateKey:
 
 def read_private_key(text: str) -> PrivateKey:
     """Returns the private key in a PEM text. Raises BadKey where the text has no key that
-    ``new_key`` could have made, or its numbers do not belong together."""
+    ``new_key`` could have made, or its numbers do not fit each other."""
     try:
         # To check that two numbers are primes takes a thousand times as long as to read them: each
         # time that an invitation is traded, for a key that ``new_key`` made.
@@ -165,8 +166,10 @@ def _are_of_one_key(of: rsa.RSAPrivateNumbers) -> bool:
 
 
 def prepare(message: bytes) -> bytes:
-    """Returns the message behind a random prefix, so that it cannot be guessed (RFC 9474, section
-    4.1)."""
+    """Returns a random prefix followed by the message, so that nobody can guess the result.
+
+    Source: RFC 9474, section 4.1.
+    """
     return secrets.token_bytes(_PREFIX) + message
 
 

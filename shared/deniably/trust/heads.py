@@ -19,11 +19,11 @@ from deniably.trust.trees import Trees, trees_of
 
 @dataclass(frozen=True)
 class Head:
-    """A whole register in a few hashes.
+    """A summary of a whole register in a few hashes.
 
-    ``count`` is the number of entries. ``head`` is the hash of the last entry, ``log`` the root of
-    the log of all entries and ``map`` that of the map of names. ``day`` is the day of the last
-    entry, None where the entry states no date.
+    ``count`` is the number of entries. ``head`` is the hash of the last entry. ``log`` is the root
+    of the hash tree over all entries, ``map`` the root of the hash tree over the names of surveys.
+    ``day`` is the day of the last entry, None where the entry states no date.
     """
 
     count: int
@@ -40,7 +40,8 @@ class Head:
 
     @property
     def seal(self) -> str:
-        """The digest of the head. Receipts and the server's page show it, for people to compare."""
+        """The digest of the head, which receipts and the server's page show for people to
+        compare."""
         return digest(self.document)
 
 
@@ -71,17 +72,19 @@ def sign_head(head: Head, key: Key) -> SignedHead:
 
 
 def head_of_trees(trees: Trees, day: object) -> Head:
-    """Returns the head of a register with these ``trees``; ``day`` is what its last entry
-    states."""
+    """Returns the head of a register with these ``trees``.
+
+    ``day`` is what the last entry of the register states as its day.
+    """
     last = trees.hashes[-1] if trees.hashes else NOTHING
     return Head(len(trees.hashes), last, trees.log, trees.map, dated(day))
 
 
 def head_of(register: Register, count: int | None = None) -> Head:
-    """Returns the head that the first ``count`` entries of a register make, or all where it is
+    """Returns the head of the first ``count`` entries of a register, or of all entries if that is
     None.
 
-    Raises BadRegister where two of them publish the same name.
+    Raises BadRegister where two of the entries publish the same name.
     """
     entries = register.entries[:count]
     named = ((digest(entry), published_name(entry)) for entry in entries)
@@ -107,8 +110,10 @@ def dated(day: object) -> str | None:
 
 
 def differences(signed: Head, made: Head) -> Sequence[str]:
-    """Returns the members in which two heads differ, in words for people: of a ``signed`` head, and
-    of the head ``made`` from the register's entries."""
+    """Returns the names of what differs between two heads, in words for people.
+
+    ``signed`` is a head that a server signed, ``made`` the head that the register's entries give.
+    """
     words = {
         "count": "the number of entries",
         "head": "the last entry",

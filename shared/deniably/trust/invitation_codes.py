@@ -45,7 +45,7 @@ def read_code(text: str) -> str:
 
 
 def code_in_groups(code: str) -> str:
-    """Returns the code in groups of six characters with hyphens between, as people read it."""
+    """Returns the code for people to read: groups of six characters with hyphens between them."""
     return "-".join(code[start : start + _GROUP] for start in range(0, len(code), _GROUP))
 
 

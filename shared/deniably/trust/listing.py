@@ -47,9 +47,9 @@ _Signature = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{128}\Z")]
 class SeenRegister:
     """What a device remembers of a register.
 
-    ``chain`` is its length and last hash; ``log`` and ``map`` are the roots of its trees and
-    ``key`` is the server's key, from the signed head. These are None in the memory of devices that
-    knew no heads.
+    ``chain`` has the number of its entries and the hash of the last one. ``log`` and ``map`` are
+    the roots of its hash trees and ``key`` is the server's key, all from the signed head. These
+    three are None in memories from before servers signed heads.
     """
 
     chain: ChainHead
@@ -60,13 +60,13 @@ class SeenRegister:
 
 @dataclass(frozen=True)
 class Listing:
-    """A survey's entry, the signed head of the register, and the proof that the entry belongs to
-    that head.
+    """A survey's entry in a register, with the proof that the entry belongs to the signed head.
 
-    ``blocks`` are the roots of the complete blocks of 64 entries of the log. ``recent`` are the
-    hashes of the entries of the last complete block and after it. ``log_path`` are the siblings
-    between an entry that is not recent and the root of its block, ``map_path`` those between its
-    place in the map and the root of the map, both from the top down.
+    The log is a hash tree over all entries, in blocks of 64; the map is one over the names of
+    surveys. ``blocks`` are the roots of the complete blocks. ``recent`` are the hashes of the
+    entries in the last complete block and after it. ``log_path`` has the siblings on the way from
+    the root of the entry's block to the entry; it is empty for a recent entry. ``map_path`` has
+    those on the way from the root of the map to the entry's name.
     """
 
     entry: RegisterEntry
@@ -96,8 +96,11 @@ class Listing:
         )
 
     def check(self, name: str) -> None:
-        """Raises BadRegister unless the head is signed, the listed hashes make it, and the entry is
-        in the log at its number and in the map under this ``name``."""
+        """Checks the whole proof for the survey with this ``name``.
+
+        Raises BadRegister unless the head is signed, the listed hashes make that head, and the
+        entry is in the log at its number and in the map under the name.
+        """
         self.signed.check()
         self._check_log()
         try:
@@ -144,11 +147,12 @@ class Listing:
         return fits and folded(hash_, self.log_path, block_sides(number)) == right
 
     def further(self, seen: SeenRegister) -> str | None:
-        """Returns the path at the server of what else is needed to prove that this register
-        continues the one that was ``seen``; None where the listing proves it.
+        """Returns the server's path of what else is needed to prove that the register was only
+        extended.
 
-        The whole register is needed where the server has another key than before, and where no
-        signed head was remembered.
+        The proof is that this register continues the one that was ``seen``; None where the listing
+        is enough. The whole register is needed where the server has another key than before, and
+        where no signed head was remembered.
         """
         count = seen.chain.count
         # A new key may sign anything, so that the chain of all entries has to show the continuity.
@@ -163,8 +167,8 @@ class Listing:
     def check_continues(self, seen: SeenRegister, more: Mapping[str, bytes]) -> Register | None:
         """Raises BadRegister unless this register continues the one that was ``seen``.
 
-        ``more`` maps the path that ``further`` returns to the text that the server has there.
-        Returns the whole register where that was needed, otherwise None.
+        ``more`` maps the path from ``further`` to the text that the server has at that path.
+        Returns the whole register where it was needed, otherwise None.
         """
         count = seen.chain.count
         if count > self.head.count:
@@ -212,8 +216,11 @@ class Listing:
 
 
 def read_listing(text: bytes) -> Listing:
-    """Returns the listing in a JSON text, with its form checked; ``check`` verifies what it says.
-    Raises BadRegister where the text is no listing."""
+    """Returns the listing in a JSON text. Only its form is checked; call ``check`` to verify the
+    proof.
+
+    Raises BadRegister where the text is no listing.
+    """
     try:
         # msgspec takes the last of repeated keys, other parsers the first: two readers, two
         # listings.

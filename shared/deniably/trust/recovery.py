@@ -64,10 +64,10 @@ _PADDING = bytes([16]) * 16  # of PKCS #7: the plain key fills whole blocks
 
 @dataclass(frozen=True)
 class KeyCopy:
-    """An encrypted copy of an author's private key, as its file has it.
+    """The content of a file with an encrypted copy of an author's private key.
 
-    ``group`` is the name of who signs, ``number`` the fingerprint of the key, and ``day`` the date
-    on which the copy was made, such as "2026-11-21".
+    ``group`` is the name of the person or group that signs with the key, ``number`` the fingerprint
+    of the key, and ``day`` the date on which the copy was made, such as "2026-11-21".
     """
 
     group: str
@@ -86,7 +86,8 @@ class KeyCopy:
         return "\n".join([*head, "", _BEGIN, *textwrap.wrap(body, 64), _END, ""])
 
     def open(self, words: Sequence[str]) -> Key:
-        """Returns the key, opened with its six words. It takes a quarter of a second.
+        """Decrypts the copy with its six words, and returns the key. This takes a quarter of a
+        second.
 
         Raises BadWords where the copy has other words, and BadKey where the file was changed.
         """
@@ -106,11 +107,10 @@ class KeyCopy:
 
 
 def write_copy(key: Key, group: str, day: str, words: Sequence[str]) -> KeyCopy:
-    """Returns a copy of the key that these six words open. ``day`` is the date, such as
-    "2026-11-21".
+    """Returns a copy of the key, encrypted with these six words.
 
-    Raises BadKey for a ``group`` that is empty, too long or not one line, or has five hyphens in a
-    row.
+    ``day`` is the date of the copy, such as "2026-11-21". Raises BadKey for a ``group`` that is
+    empty, too long or not one line, or has five hyphens in a row.
     """
     # Five hyphens could pass for the line that begins the key in PEM.
     if group != one_line(group).strip() or "-----" in group or not 0 < len(group) <= LONGEST_GROUP:
@@ -125,13 +125,14 @@ def write_copy(key: Key, group: str, day: str, words: Sequence[str]) -> KeyCopy:
 
 
 def is_copy(text: bytes) -> bool:
-    """Returns whether a file is a copy, perhaps a damaged one, or another key with a password."""
+    """Returns whether a file is an encrypted key: a copy, perhaps damaged, or a key with a
+    password."""
     return _TITLE.encode() in text or _BEGIN.encode() in text
 
 
 def read_copy(text: bytes) -> KeyCopy:
-    """Returns the copy in the text of a file. Raises BadKey where it is cut or damaged, or is no
-    copy."""
+    """Returns the copy in the text of a file. Raises BadKey where the text is cut or damaged, or is
+    no copy."""
     if not is_copy(text):
         raise BadKey("this is no copy of a signature")
     # Editors and mail add a byte order mark, carriage returns and spaces at the ends of lines.
@@ -158,7 +159,7 @@ def _decoded(body: str) -> bytes:
 
 
 def draw_words() -> tuple[str, ...]:
-    """Returns six words of the list, drawn with the operating system's generator."""
+    """Returns six words of ``word_list``, drawn with the operating system's generator."""
     return tuple(secrets.choice(word_list()) for _ in range(COUNT))
 
 
@@ -166,7 +167,7 @@ def read_words(text: str) -> tuple[str, ...]:
     """Returns the six words in a typed text, which may have capital letters, commas or line breaks.
 
     The first four letters of a word are enough, and what follows them is not looked at. Raises
-    BadWords where there are not six, or the list does not have one of them.
+    BadWords where there are not six words, or one of them is not in ``word_list``.
 
     >>> read_words("able Jacket, jade lake lamp oas")
     Traceback (most recent call last):
@@ -187,7 +188,7 @@ def read_words(text: str) -> tuple[str, ...]:
 
 @cache
 def word_list() -> tuple[str, ...]:
-    """Returns the 2,048 words, which browsers read from the same file (SPEC 9.1)."""
+    """Returns the list of 2,048 words, which browsers read from the same file (SPEC 9.1)."""
     return tuple((files("deniably.trust") / "words.txt").read_text(encoding="ascii").split())
 
 

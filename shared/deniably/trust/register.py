@@ -41,8 +41,10 @@ class ChainHead:
 
 @dataclass(frozen=True)
 class Register:
-    """The entries of a register, first to last, whose chain was checked; ``head`` is the last one's
-    hash."""
+    """The entries of a register, first to last, after its chain of hashes was checked.
+
+    ``head`` is the hash of the last entry.
+    """
 
     entries: Sequence[RegisterEntry]
     head: str
@@ -50,8 +52,8 @@ class Register:
     def find(self, survey: Survey) -> RegisterEntry:
         """Returns the ``published`` entry of a survey, after verifying its signature.
 
-        Raises BadRegister where the survey has no such entry or several, or one that differs from
-        its definition.
+        Raises BadRegister where the survey has no such entry or several, or where the entry differs
+        from the survey's definition.
         """
         name = survey.name
         matches = [
@@ -77,9 +79,9 @@ def published_entry(
 ) -> RegisterEntry:
     """Returns the entry that a survey gets when it is published.
 
-    ``day`` is a date such as 2026-11-21, ``number`` the place of the entry, from 1, and
-    ``previous`` the hash of the entry before. ``invitations`` is the public key of the survey's
-    invitations, None for an open survey.
+    ``day`` is a date such as 2026-11-21. ``number`` is that of the entry, counted from 1, and
+    ``previous`` the hash of the entry before it. ``invitations`` is the public key that signs the
+    survey's tickets, None for a survey without invitations.
     """
     total = survey.total
     key = {"invitations": invitations} if survey.invited else {}
@@ -118,8 +120,9 @@ def closing_digest(version: str) -> str:
 def closed_entry(survey: str, version: str, day: str, number: int, previous: str) -> RegisterEntry:
     """Returns the entry that a survey gets when it is closed.
 
-    ``survey`` is its name and ``version`` its digest; ``day`` is a date such as 2026-11-21,
-    ``number`` the place of the entry, from 1, and ``previous`` the hash of the entry before.
+    ``survey`` is the name of the survey and ``version`` its digest. ``day`` is a date such as
+    2026-11-21. ``number`` is that of the entry, counted from 1, and ``previous`` the hash of the
+    entry before it.
     """
     return {
         "number": number,
@@ -132,8 +135,11 @@ def closed_entry(survey: str, version: str, day: str, number: int, previous: str
 
 
 def read_register(text: str | bytes, seen: ChainHead | None = None) -> Register:
-    """Returns the register in a JSON text, after checking its chain. Raises BadRegister where the
-    chain is broken, or does not continue the one ``seen`` before."""
+    """Returns the register in a JSON text, after checking its chain of hashes.
+
+    Raises BadRegister where the chain is broken, or does not continue the register that was
+    ``seen`` before.
+    """
     try:
         document = parse(text)
     except (ValueError, UnicodeDecodeError):
@@ -142,8 +148,11 @@ def read_register(text: str | bytes, seen: ChainHead | None = None) -> Register:
 
 
 def check_register(document: object, seen: ChainHead | None = None) -> Register:
-    """Returns a parsed register, after checking its chain. Raises BadRegister where the chain is
-    broken, or does not continue the one ``seen`` before."""
+    """Returns the register in a parsed JSON document, after checking its chain of hashes.
+
+    Raises BadRegister where the chain is broken, or does not continue the register that was
+    ``seen`` before.
+    """
     known = seen or ChainHead()
     entries, head = _parts(document)
     hashes = [NOTHING]
@@ -181,7 +190,7 @@ def signature_of(entry: RegisterEntry) -> Signature:
 
 def differ(register: Register, other: Register) -> int | None:
     """Returns the number of the first entry that differs between two registers; None where the
-    entries of the shorter one are the first entries of the other."""
+    shorter register is the beginning of the other."""
     pairs = zip(register.entries, other.entries, strict=False)
     for number, (mine, theirs) in enumerate(pairs, start=1):
         # Equal in JSON is not equal in Python, where 1 == True; digests are of the canonical text.
@@ -209,9 +218,10 @@ def _hash(entry: RegisterEntry, number: int) -> str:
 
 
 def check_entry(entry: RegisterEntry, survey: Survey) -> None:
-    """Raises BadRegister unless the entry is exactly the one that the survey makes, and its author
-    signed the survey. Its number and ``previous`` are not checked; the chain or the log shows
-    these."""
+    """Raises BadRegister unless the entry is exactly the one for this survey, signed by its author.
+
+    The entry's ``number`` and ``previous`` are not checked here; the chain or the log proves them.
+    """
     signature, day = signature_of(entry), str(entry.get("day"))
     if not _DAY.fullmatch(day):
         raise BadRegister(f"an entry's day is {day[:64]!r}; it must be a date such as 2026-11-21")

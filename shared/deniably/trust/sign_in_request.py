@@ -11,7 +11,8 @@ from msgspec import Meta
 
 
 class SignInRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A server's request to sign in: its origin, and the nonce that the key shall sign."""
+    """A server's request to prove who you are: its origin, and a nonce that your key has to
+    sign."""
 
     origin: Annotated[str, Meta(pattern=r"^https?://[a-z0-9.:\[\]-]{1,255}\Z")]
     nonce: Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{16,128}\Z")]
@@ -34,7 +35,7 @@ class SignInFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def sign_in_message(origin: str, nonce: str) -> bytes:
     """Returns the bytes that are signed to sign in at the server at ``origin``.
 
-    The first line is another than that of a survey's signature, so neither passes for the other.
-    The origin is in the text so that no other server can use the signature.
+    The first line differs from that of a signed survey, so neither signature can be used as the
+    other. The origin is in the text, so that no other server can use the signature.
     """
     return f"deniably sign-in 1\n{origin}\n{nonce}\n".encode()

@@ -21,8 +21,11 @@ _SIGNATURE = re.compile(r"[0-9a-f]{128}")
 
 @dataclass(frozen=True)
 class Signature:
-    """A signature (``value``) with its author's public key (``author``): 128 and 64 lower-case
-    hexadecimal digits."""
+    """A signature with the public key that made it.
+
+    ``value`` is the signature, 128 lower-case hexadecimal digits; ``author`` is the author's public
+    key, 64 digits.
+    """
 
     author: str
     value: str
@@ -35,7 +38,7 @@ class Signature:
 
 @dataclass(frozen=True)
 class Key:
-    """An author's private key. Its representation shows the public half alone."""
+    """An author's private key. Its ``repr`` shows only the public half."""
 
     _secret: Ed25519PrivateKey
 
@@ -44,7 +47,7 @@ class Key:
 
     @property
     def author(self) -> str:
-        """The public half of the key, in hexadecimal; devices know the author by it."""
+        """The public half of the key, in hexadecimal, by which devices know the author."""
         return self._secret.public_key().public_bytes_raw().hex()
 
     @property
@@ -66,8 +69,8 @@ class Key:
         return self.sign_text(message(digest))
 
     def sign_text(self, text: bytes) -> Signature:
-        """Returns the signature of these bytes, whose first line has to say what they are
-        (SPEC 9.3)."""
+        """Returns the signature of these bytes, whose first line has to say what kind of text they
+        are (SPEC 9.3)."""
         return Signature(self.author, self._secret.sign(text).hex())
 
 
@@ -101,7 +104,8 @@ def message(digest: str) -> bytes:
 
 
 def check_form(signature: Signature) -> None:
-    """Raises BadSignature unless the texts have the form of a key and of a signature."""
+    """Raises BadSignature unless ``author`` has the form of a key and ``value`` that of a
+    signature."""
     if not _AUTHOR.fullmatch(signature.author):
         raise BadSignature(
             "an author's key is 64 lower-case hexadecimal digits; this text has"
@@ -115,13 +119,12 @@ def check_form(signature: Signature) -> None:
 
 
 def verify(digest: str, signature: Signature) -> None:
-    """Raises BadSignature unless ``signature`` is its author's, of the definition with this
-    ``digest``."""
+    """Raises BadSignature unless ``signature`` is valid for the definition with this ``digest``."""
     verify_text(message(digest), signature)
 
 
 def verify_text(text: bytes, signature: Signature) -> None:
-    """Raises BadSignature unless ``signature`` is its author's, of these bytes."""
+    """Raises BadSignature unless ``signature`` is valid for these bytes."""
     check_form(signature)
     try:
         author = Ed25519PublicKey.from_public_bytes(bytes.fromhex(signature.author))

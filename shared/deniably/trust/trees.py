@@ -29,8 +29,10 @@ def node(left: str, right: str) -> str:
 
 
 def root(nodes: Sequence[str]) -> str:
-    """Returns the root of a tree over these hashes, first to last: neighbours are joined in pairs,
-    level by level."""
+    """Returns the root of a hash tree over these hashes, in their order.
+
+    Neighbours are joined in pairs, level by level.
+    """
     level = list(nodes)
     while len(level) > 1:
         pairs = [node(*pair) for pair in zip(level[::2], level[1::2], strict=False)]
@@ -49,30 +51,35 @@ def log_root(blocks: Sequence[str], rest: Sequence[str]) -> str:
 
 
 def folded(hash_: str, path: Sequence[str], sides: str) -> str:
-    """Returns the root above a hash. ``path`` has the siblings from the top down; ``sides`` has a
-    digit for each, and perhaps more after them: 1 where the hash is on the right."""
+    """Returns the root of a tree, given the hash of a leaf and its path.
+
+    ``path`` has the siblings of the nodes on the way from the root down to the leaf. ``sides`` has
+    a digit for each of them, 1 where the node on the way is the right child, 0 where it is the left
+    one. Further digits of ``sides`` are ignored.
+    """
     for sibling, side in reversed(list(zip(path, sides, strict=False))):
         hash_ = node(sibling, hash_) if side == "1" else node(hash_, sibling)
     return hash_
 
 
 def block_sides(number: int) -> str:
-    """Returns the path to entry ``number`` in its block, from the top down: a digit for each level,
-    1 for the right child."""
+    """Returns the way from the root of a block to entry ``number``: a digit for each level, 1 for
+    the right child, 0 for the left one."""
     return f"{(number - 1) % BLOCK:0{_DEPTH}b}"
 
 
 def name_sides(name: str) -> str:
-    """Returns the path to a survey's name in the map, from the top down: 256 digits, 1 for the
-    right child."""
+    """Returns the way from the root of the map to a survey's name: 256 digits, 1 for the right
+    child, 0 for the left one."""
     # The digest spreads names evenly, so that the paths of n surveys are about log2(n) long.
     return f"{int(digest(name), 16):0256b}"
 
 
 class Trees:
-    """The log and the map of a register, to which entries are added.
+    """The hash trees of a register, to which entries are added.
 
-    ``hashes`` are those of all entries, ``blocks`` the roots of the complete blocks.
+    One tree is the log of all entries, in blocks of 64; the other is the map of the names of
+    surveys. ``hashes`` are those of all entries, ``blocks`` the roots of the complete blocks.
     """
 
     def __init__(self) -> None:
@@ -81,10 +88,10 @@ class Trees:
         self._map = _Fork()
 
     def add(self, hash_: str, published: str | None) -> None:
-        """Adds an entry by its hash. ``published`` is the name of the survey that it publishes, or
-        None.
+        """Adds an entry by its hash.
 
-        Raises BadRegister for a name that is there already; nothing is added then.
+        ``published`` is the name of the survey that the entry publishes, None for other entries.
+        Raises BadRegister, and adds nothing, for a name that is in the map already.
         """
         # The map may refuse the name, so it comes first: either both trees get the entry or none.
         if published is not None:
@@ -109,8 +116,10 @@ class Trees:
         return self.hashes[first_recent(len(self.hashes)) :]
 
     def log_path(self, number: int) -> list[str]:
-        """Returns the siblings between an entry and the root of its block, from the top down; empty
-        for a recent entry."""
+        """Returns the siblings on the way from the root of an entry's block to the entry.
+
+        The list is empty for a recent entry.
+        """
         if number > first_recent(len(self.hashes)):
             return []
         level = self.hashes[(number - 1) // BLOCK * BLOCK :][:BLOCK]
@@ -122,14 +131,18 @@ class Trees:
         return path[::-1]
 
     def map_path(self, name: str) -> list[str]:
-        """Returns the siblings between the root of the map and a survey's entry, or the place where
-        the entry would be, from the top down."""
+        """Returns the siblings on the way from the root of the map to the entry of a survey.
+
+        If the map has no such name, the way leads to where the entry would be.
+        """
         return [] if self._map.alone else list(self._map.siblings(name_sides(name)))
 
 
 def first_recent(count: int) -> int:
-    """Returns how many entries come before the recent ones, in a register of ``count`` entries.
-    Recent are the last complete block and the entries after it."""
+    """Returns how many of ``count`` entries come before the recent ones.
+
+    The recent entries are those of the last complete block, and those after it.
+    """
     return BLOCK * max(0, count // BLOCK - 1)
 
 
