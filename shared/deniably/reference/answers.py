@@ -62,11 +62,10 @@ def encode(question: Question, answer: Json) -> int | list[int]:
 
 
 def settle(definition: Definition, answers: dict[str, Any]) -> tuple[list[str], dict[str, Any]]:
-    """Returns (names of the hidden questions, {question: input of its mechanism}) for all
-    questions.
+    """Returns (names of the hidden questions, {question: input of its mechanism}) for a survey.
 
     Hidden questions are answered with ``not_applicable`` (SPEC 4.2). Raises Invalid if an answer is
-    missing or does not fit, or if ``not_applicable`` is given to a question that is shown.
+    missing or does not fit, or if a question that is shown is answered with ``not_applicable``.
     """
     hidden, true = [], dict(answers)
     # Conditions name earlier questions alone, so one pass decides all.

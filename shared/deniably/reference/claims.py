@@ -16,8 +16,8 @@ from deniably.reference.values import Json, Loss
 
 
 def exp_interval(x: Fraction, digits: int = 120) -> Any:
-    """Returns an mpmath interval that certainly contains e^x, computed with so many decimal
-    ``digits``."""
+    """Returns an mpmath interval that certainly contains e^x, computed with ``digits`` decimal
+    digits."""
     # mpmath keeps its precision in a global, so each use sets it.
     iv.dps = digits
     return iv.exp(iv.mpf(x.numerator) / iv.mpf(x.denominator))
@@ -62,7 +62,7 @@ def read_claim(claim: Json) -> tuple[str, Fraction]:
 
 
 def check_claim(claim: Json, own: int, other: int) -> None:
-    """Raises Invalid if ``own/other`` is larger than the claim allows."""
+    """Raises Invalid if the odds ``own/other`` are larger than the claim allows."""
     kind, value = read_claim(claim)
     odds = Fraction(own, other)
     kept = odds <= value if kind == "odds" else at_most_exp(odds, value)
@@ -70,8 +70,10 @@ def check_claim(claim: Json, own: int, other: int) -> None:
 
 
 def check_promise(claim: Json, loss: Loss) -> None:
-    """Raises Invalid if a loss with odds, exponent and delta is larger than the claim allows
-    (SPEC 2.2)."""
+    """Raises Invalid if a privacy loss (odds, exponent and delta) is larger than the claim allows.
+
+    SPEC 2.2 says how the two are compared.
+    """
     odds, exponent, delta = loss
     require(type(claim) is dict, "a claim is an object")
     if "delta" in claim:

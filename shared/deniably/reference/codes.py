@@ -12,14 +12,16 @@ ALIKE = {"O": "0", "I": "1", "L": "1", "Z": "2", "U": "V"}
 
 
 def check_character(digits: str) -> str:
-    """Returns the character that ends a code, given the 17 characters before it."""
+    """Returns the last character of an invitation code, given the 17 characters before it."""
     total = sum(place * ALPHABET.index(digit) for place, digit in enumerate(digits, start=1))
     return ALPHABET[total % 31]
 
 
 def read_code(text: str) -> str:
-    """Returns the 18 characters of a code, from what a person typed or from a link. Raises Invalid
-    if the text is no code."""
+    """Returns the 18 characters of an invitation code, typed by a person or in a link.
+
+    Raises Invalid if the text is no code.
+    """
     # A link has the code behind the last #.
     last = text.split("#")[-1]
     require(last.isascii(), "a code has letters and digits")

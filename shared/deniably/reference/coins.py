@@ -59,8 +59,8 @@ class TooFewBytes(Exception):
 class Blocks(Coins):
     """Coins that read the blocks of bytes that the operating system gave to a device.
 
-    Every coins object of the device begins with a new block (``new_object``), and never uses what
-    is left of an earlier one. ``used`` counts the blocks that were read.
+    Every coins object of the device begins with a new block (``new_object``), and never uses the
+    rest of an earlier block. ``used`` counts the blocks that were read.
     """
 
     def __init__(self, blocks: Sequence[bytes]) -> None:
@@ -102,9 +102,9 @@ def knot(coins: Coins, x: int, k: int, knots: int) -> int:
 def chance(coins: Coins, n: int, d: int) -> bool:
     """Returns true with probability e^(-n/d), for 0 <= n <= d (SPEC 2.10).
 
-    Source: Canonne, Kamath and Steinke 2020, algorithm 1. The loop gets past ``j`` with probability
-    (n/d)^j / j!, so it stops at an odd ``j`` with the probability of the alternating series of
-    e^(-n/d).
+    Source: Canonne, Kamath and Steinke 2020, algorithm 1. The loop goes beyond ``j`` with
+    probability (n/d)^j / j!. So the probability that it stops at an odd ``j`` is the alternating
+    series of e^(-n/d).
     """
     j = 1
     while True:
@@ -116,8 +116,10 @@ def chance(coins: Coins, n: int, d: int) -> bool:
 
 
 def fall(coins: Coins, n: int, d: int) -> bool:
-    """Returns true with probability e^(-n/d), for any n >= 0 (SPEC 2.10): a product of factors that
-    ``chance`` can draw."""
+    """Returns true with probability e^(-n/d), for any n >= 0 (SPEC 2.10).
+
+    The probability is a product of factors that ``chance`` can draw.
+    """
     ratio = Fraction(n, d)
     n, d = ratio.numerator, ratio.denominator
     for _ in range(n // d):

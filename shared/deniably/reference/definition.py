@@ -88,8 +88,10 @@ def named(items: list[dict[str, Any]], pattern: str = NAME) -> None:
 
 
 def texts(value: Json, *names: str) -> None:
-    """Raises Invalid unless each of the named texts, where it is there, is on one line and has no
-    control characters."""
+    """Raises Invalid unless each of the named texts is on one line and has no control characters.
+
+    A text that is missing is allowed.
+    """
     prose(value, *names)
     for name in names:
         breaks = any(ord(char) in LINE_BREAKS for char in value.get(name, ""))
@@ -97,8 +99,10 @@ def texts(value: Json, *names: str) -> None:
 
 
 def prose(value: Json, *names: str) -> None:
-    """Raises Invalid unless each of the named texts, where it is there, has no control characters
-    but line breaks and tabs."""
+    """Raises Invalid unless the named texts have no control characters but line breaks and tabs.
+
+    A text that is missing is allowed.
+    """
     for name in names:
         text = value.get(name, "")
         require(type(text) is str, f"{name} is a text")
@@ -143,8 +147,10 @@ def size(value: Json) -> int:
 
 
 def cell(value: Json, x: Fraction, k: int) -> int:
-    """Returns the number of the cell that ``x`` falls into, of ``k`` cells of a range. An ``x``
-    outside counts as the nearer end."""
+    """Returns the number of the cell that ``x`` falls into, if a range is cut into ``k`` cells.
+
+    An ``x`` outside the range falls into the cell at the nearer end.
+    """
     low, step, n = number(value["minimum"]), number(value["step"]), size(value) - 1
     position = min(max(math.floor((x - low) / step + Fraction(1, 2)), 0), n)
     return position * k // (n + 1)
@@ -154,8 +160,10 @@ def cell(value: Json, x: Fraction, k: int) -> int:
 
 
 def check_question(question: Question, earlier: list[dict[str, Any]]) -> None:
-    """Raises Invalid unless the question is valid, after the ``earlier`` questions; FreeText if it
-    asks for free text."""
+    """Raises Invalid unless the question is valid, given the ``earlier`` questions of the survey.
+
+    Raises FreeText if it asks for free text.
+    """
     require(type(question) is dict, "a question is an object")
     kind: Json = question.get("type")
     require(type(kind) is str, "a type is a text")
@@ -222,13 +230,15 @@ def check_scores(scores: list[int], count: int, aim: str) -> None:
 
 
 def fits(value: Json, k: int, exactly: bool) -> None:
-    """Raises Invalid unless ``k`` is at most the number of positions of a range, or with
-    ``exactly`` equal to it."""
+    """Raises Invalid if ``k`` is larger than the number of positions of a range.
+
+    With ``exactly``, ``k`` has to be equal to that number.
+    """
     require(k == size(value) if exactly else k <= size(value), "k fits the positions")
 
 
 def check_number_parts(question: Question, kind: str, m: Mechanism) -> None:
-    """Raises Invalid unless the parts of a vector or a point are valid and fit the mechanism
+    """Raises Invalid unless the parts of a vector or a point are valid and fit its mechanism
     ``m``."""
     parts = question["parts"]
     maximum = 2 if kind == "point" else 64
@@ -266,8 +276,10 @@ def check_outline(value: Json) -> None:
 
 
 def check_small_parts(question: Question, m: Mechanism) -> None:
-    """Raises Invalid unless the parts of a product are valid, with one combination for each ``k``
-    of ``m``."""
+    """Raises Invalid unless the parts of a product are valid and fit its mechanism ``m``.
+
+    The ``k`` of the mechanism has to be the number of combinations of the parts' choices.
+    """
     parts = question["parts"]
     require(type(parts) is list and 2 <= len(parts) <= 8, "2 to 8 parts")
     for part in parts:
@@ -302,8 +314,12 @@ def memoised(question: Question) -> bool:
 
 
 def check_promises(question: Question, m: Mechanism, asked_again: bool) -> None:
-    """Raises Invalid if the loss of the mechanism ``m``, or with ``asked_again`` (a memoised
-    mechanism) that of one wave or of all, is larger than the question claims."""
+    """Raises Invalid if a question's privacy loss is larger than the question claims.
+
+    ``m`` is the mechanism of a single report. With ``asked_again``, the mechanism has a memo (a
+    permanently randomised answer). Then the loss of one wave and the loss of all waves are both
+    compared with the claim.
+    """
     claim = question["claim"]
     require(type(claim) is dict, "a claim is an object")
     require(("history" in claim) == asked_again, "a history is claimed where a memo is kept")
@@ -319,8 +335,10 @@ def check_promises(question: Question, m: Mechanism, asked_again: bool) -> None:
 
 
 def check_definition(value: Json) -> str:
-    """Returns the digest of a definition. Raises Invalid if it is not valid, FreeText if a question
-    asks for free text."""
+    """Returns the digest of a definition.
+
+    Raises Invalid if the definition is not valid, and FreeText if a question asks for free text.
+    """
     needed = ("spec", "name", "title", "language", "results", "questions")
     keys(value, needed, ("intro", "contact", "ask", "waves", "invited", "part", "strata"))
     require(type(value["spec"]) is int and value["spec"] == 1, "spec is 1")
@@ -363,8 +381,12 @@ WAVES = (
 
 
 def check_waves(value: Json) -> None:
-    """Raises Invalid unless ``waves`` is valid, and exactly the mechanisms that it needs are
-    memoised (SPEC 4.4)."""
+    """Raises Invalid unless the ``waves`` of a definition are valid, and fit the mechanisms (SPEC
+    4.4).
+
+    All mechanisms must be ``memoised`` if the definition has waves without a ``count``; otherwise
+    none may be.
+    """
     repeated = "waves" in value
     if repeated:
         keys(value["waves"], ("panel",), tuple(name for name, *_ in WAVES))

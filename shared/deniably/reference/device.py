@@ -32,7 +32,7 @@ EMPTY: Document = {
 
 
 def published(definition: Definition) -> Definition:
-    """Returns a definition that was checked, with digests that are computed only once."""
+    """Returns a checked definition in a form whose digests are computed only once."""
     questions = [Published(question) for question in definition["questions"]]
     return Published(definition | {"questions": questions})
 
@@ -55,8 +55,10 @@ def draw_questions(definition: Definition, coins: Blocks) -> list[str]:
 
 
 def draw_order(document: Document, definition: Definition, coins: Blocks) -> Document:
-    """Returns the memory with the drawn order of the questions in it (SPEC 4.7, step 1), drawn with
-    a new coins object."""
+    """Returns the memory with an order of the survey's questions (SPEC 4.7, step 1).
+
+    The order is drawn with a new coins object.
+    """
     names = [question["name"] for question in definition["questions"]]
     coins.new_object()
     drawn = pick(coins, len(names), len(names))[: definition.get("ask", len(names))]
@@ -67,7 +69,7 @@ def draw_order(document: Document, definition: Definition, coins: Blocks) -> Doc
 def inputs(
     questions: Sequence[Question], answers: Mapping[str, Any], needed: Sequence[str]
 ) -> tuple[list[str], dict[str, Any]]:
-    """Returns (names of hidden questions, {question: input of its mechanism}) for the ``needed``
+    """Returns (names of hidden questions, {question: input of its mechanism}) for ``needed``
     questions.
 
     Where a condition (``show_if``) names a question that is not among ``questions``, the condition
@@ -124,7 +126,8 @@ def answer(
 
     ``drawn`` are the names of the questions that this device asks. ``noted``, if given, receives
     the names of the ``hidden`` questions and the inputs that were ``given`` to mechanisms. Raises
-    Invalid for what SPEC refuses, Spent where a limit does, and Over after the last wave.
+    Invalid for what SPEC refuses, Spent where a limit would be exceeded, and Over after the last
+    wave.
     """
     names = [question["name"] for question in definition["questions"]]
     require(set(answers) <= set(names), "the survey has no such question")
@@ -217,10 +220,10 @@ def receipt(text: str) -> str:
 def check_trade(
     modulus: int, trade: Mapping[str, str], code: str, coins: Blocks, rest: Sequence[bytes]
 ) -> None:
-    """Raises Invalid unless ``trade`` was made of these random bytes and of nothing else
-    (SPEC 11.3, steps 1 and 2).
+    """Raises Invalid unless ``trade`` was made of these random bytes and of nothing else.
 
-    The id comes from ``coins``; prefix and salt are among the other blocks, ``rest``.
+    A trade exchanges an invitation for a ticket (SPEC 11.3, steps 1 and 2). Its id comes from
+    ``coins``; prefix and salt are among the other blocks, ``rest``.
     """
     coins.new_object()
     require(trade["id"] == draw_id(coins), "the id is drawn by coins")

@@ -14,7 +14,7 @@ E = 65537
 
 
 def sha384(*parts: bytearray | bytes) -> bytes:
-    """Returns the SHA-384 of the parts, one after the other."""
+    """Returns the SHA-384 of the parts, joined together."""
     return hashlib.sha384(b"".join(parts)).digest()
 
 
@@ -73,8 +73,10 @@ def sign(p: int, q: int, blinded: int) -> int:
 
 
 def check(modulus: int, message: bytes, signature: int, salt_length: int) -> None:
-    """Raises Invalid unless ``signature`` is a signature of ``message``: RSASSA-PSS-VERIFY, step by
-    step (RFC 8017, sections 8.1.2 and 9.1.2)."""
+    """Raises Invalid unless ``signature`` is a valid signature of ``message``.
+
+    This is RSASSA-PSS-VERIFY, step by step (RFC 8017, sections 8.1.2 and 9.1.2).
+    """
     require(signature < modulus, "the signature is too large")
     bits = modulus.bit_length() - 1
     length = -(-bits // 8)
@@ -96,7 +98,7 @@ def finalise(
     modulus: int, message: bytes, blind_signature: int, inverse: int, salt_length: int
 ) -> int:
     """Returns the signature of ``message``, with the blinding removed (RFC 9474, section 4.4).
-    Raises Invalid unless it is valid."""
+    Raises Invalid unless the signature is valid."""
     require(blind_signature < modulus, "the blind signature is too large")
     signature = blind_signature * inverse % modulus
     check(modulus, message, signature, salt_length)

@@ -11,7 +11,8 @@ from deniably.reference.values import Json, Law, Mechanism
 
 
 def rounded(x: int, k: int, knots: int) -> dict[int, Fraction]:
-    """Returns {knot: probability} of the random rounding ``knot`` of SPEC 2.5."""
+    """Returns {knot: probability} of the random rounding of position ``x`` (``knot`` in SPEC
+    2.5)."""
     low, rest = divmod(x * (knots - 1), k - 1)
     law = {low: Fraction(k - 1 - rest, k - 1)}
     if rest:
@@ -23,8 +24,8 @@ def law(m: Mechanism, answer: Json) -> Law:
     """Returns the distribution {report as a tuple: probability} of a mechanism's reports to
     ``answer``.
 
-    ``m`` is a window, channel, set_response, sampled_ticks, unary or vector. Subset selection is in
-    ``subsets.channel``; noise has too many outputs to list.
+    ``m`` is a window, channel, set_response, sampled_ticks, unary or vector. For subset selection
+    use ``subsets.channel``; noise has too many outputs to list.
     """
     name = m["name"]
     probabilities: Law = {}

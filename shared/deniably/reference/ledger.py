@@ -27,7 +27,7 @@ class Over(Invalid):
 
 
 class Spent(Invalid):
-    """Raised where a report would exceed a limit. ``scope`` is the limit ("survey", "author" or
+    """Raised where a report would exceed a limit. ``scope`` says which limit ("survey", "author" or
     "overall"); ``until`` is the first day on which the report would be allowed, None if there is
     none."""
 
@@ -48,8 +48,10 @@ def count(value: int) -> None:
 
 
 def fraction(text: Json) -> Fraction:
-    """Returns the value of an odds, exponent or delta of the ledger. Raises Invalid for another
-    spelling than that of SPEC 7."""
+    """Returns the value of an odds, exponent or delta in the ledger.
+
+    Raises Invalid for a text that is not spelled as SPEC 7 says.
+    """
     matches(text, r"(0|[1-9][0-9]{0,399})(/[1-9][0-9]{0,399})?")
     require(str(Fraction(text)) == text, "a fraction is in lowest terms")
     return Fraction(text)
@@ -169,7 +171,10 @@ def check_kept(version: str, kept: dict[str, Any]) -> None:
 
 
 def memo_key(definition: Definition, question: Question, author: str) -> str:
-    """Returns the key under which the memory has the memo of a question (SPEC 4.4)."""
+    """Returns the key under which the memory has a question's memo (SPEC 4.4).
+
+    A memo is a permanently randomised answer.
+    """
     return f"{author}/{definition['waves']['panel']}/{digest(question)}"
 
 
@@ -203,8 +208,10 @@ def fresh(
 def rounds(
     document: Document, definition: Definition, names: list[str], author: str
 ) -> dict[str, Any]:
-    """Returns the value of ``waves`` in the memory after these questions are answered. Raises Over
-    where all waves of one of them were sent."""
+    """Returns the value of ``waves`` in the memory after these questions are answered once more.
+
+    Raises Over where all waves of one of the questions were sent already.
+    """
     by_panel = {key: dict(wave) for key, wave in document.get("waves", {}).items()}
     stated = definition.get("waves", {}).get("count")
     for question in definition["questions"] if stated else ():
@@ -237,8 +244,7 @@ def entries(
 
 
 def short(value: Fraction) -> Fraction:
-    """Returns a fraction of at most 400 digits that is not below ``value``, and ``value`` itself if
-    it is short enough (SPEC 8)."""
+    """Returns ``value``, rounded up to a fraction of at most 400 digits if it has more (SPEC 8)."""
     if value.numerator < 10**400 and value.denominator < 10**400:
         return value
     # Up, so that a shorter fraction never states a smaller loss.
@@ -268,8 +274,11 @@ def is_date(text: Json) -> bool:
 
 
 def day_seen(document: Document, author: str | None = None) -> str | None:
-    """Returns the "day seen" of an ``author``, or over all where that is None (SPEC 8.1): the
-    earliest last day of the registers. None where there is no register, or one has no day."""
+    """Returns the "day seen" of SPEC 8.1: the earliest of the last days of registers.
+
+    The registers are those with this ``author``, or all where that is None. The result is None
+    where there is no such register, or where one of them has no day.
+    """
     days = [
         document["registers"].get(origin, {}).get("day")
         for origin, authors in document["authors"].items()
@@ -280,8 +289,10 @@ def day_seen(document: Document, author: str | None = None) -> str | None:
 
 
 def first_day(today: str, seen: str | None) -> str:
-    """Returns the first of the 365 days that count towards a total; "", which is before every day,
-    where none was ``seen``."""
+    """Returns the first of the 365 days whose charges count towards a total.
+
+    Without a day ``seen`` it is "", which is before every day.
+    """
     if seen is None:
         return ""
     first = datetime.date.fromisoformat(min(today, seen))
@@ -293,7 +304,7 @@ def first_day(today: str, seen: str | None) -> str:
 def totals(
     ledger: list[dict[str, Any]], version: str, author: str, document: Document, today: str
 ) -> dict[str, Any]:
-    """Returns {"survey": loss, "author": loss, "overall": loss} of the entries that count
+    """Returns {"survey": loss, "author": loss, "overall": loss} of the entries that still count
     ``today``."""
     own, whole = (first_day(today, day_seen(document, whose)) for whose in (author, None))
     of_author = [entry for entry in ledger if entry["author"] == author]
@@ -305,7 +316,7 @@ def totals(
 
 
 def within(spent: Loss, limit: Fraction) -> bool:
-    """Returns whether odds * e^exponent <= e^limit."""
+    """Returns whether the loss ``spent`` is within a limit: odds * e^exponent <= e^limit."""
     odds, exponent, _ = spent
     # e is irrational: at an exponent equal to the limit only odds of 1 are within it.
     rest = limit - exponent
@@ -323,11 +334,10 @@ def charge(
     changed: list[str],
     limits: dict[str, Any],
 ) -> tuple[Any, ...]:
-    """Returns (names asked again, their ledger entries, totals before, totals after, ``waves``
-    after).
+    """Returns (questions to charge, their entries, totals before, totals after, ``waves`` after).
 
-    ``drawn`` are the questions that this device asks, ``changed`` those whose answers have changed,
-    and ``limits`` an epsilon as a text for each total. Raises Spent, Over or Invalid.
+    ``drawn`` are the questions that this device asks, and ``changed`` those whose answers have
+    changed. ``limits`` has an epsilon as a text for each total. Raises Spent, Over or Invalid.
     """
     names = fresh(document, definition, author, drawn, changed)
     waves = rounds(document, definition, names, author)
@@ -346,8 +356,11 @@ def charge(
 def part(
     document: Document, definition: Definition, author: str, day: str, limits: dict[str, Any]
 ) -> list[str]:
-    """Returns the questions that the limits leave room for, in the survey's order (SPEC 4.7). They
-    are taken in the order that the device drew and keeps in its memory."""
+    """Returns the questions for which the limits leave enough budget, in the survey's order (SPEC
+    4.7).
+
+    They are taken in the order that the device drew and keeps in its memory.
+    """
     version, ledger = digest(definition), document["ledger"]
     dated = max(day, day_seen(document, author) or "")
     taken: list[str] = []
@@ -361,8 +374,11 @@ def part(
 def exceeded(
     new: list[dict[str, Any]], after: dict[str, Any], limits: dict[str, Any]
 ) -> str | None:
-    """Returns the first total that the ``new`` entries would take above its limit, as ``after``
-    states the totals; None if they all stay within their limits."""
+    """Returns the first total that is above its limit with the ``new`` entries; None if there is
+    none.
+
+    ``after`` has the totals with these entries.
+    """
     for scope in ("survey", "author", "overall"):
         if new and not within(after[scope], Fraction(limits[scope])):
             return scope
@@ -380,8 +396,12 @@ def answerable_on(
     new: list[dict[str, Any]],
     limits: dict[str, Any],
 ) -> str | None:
-    """Returns the first day on which no limit would refuse the ``new`` entries, once the registers
-    have come to that day; None if there is none. It tries all days on which an entry leaves."""
+    """Returns the first day on which no limit would refuse the ``new`` entries; None if there is
+    none.
+
+    It is assumed that the registers have reached that day. All days are tried on which an earlier
+    entry stops counting.
+    """
     days = sorted(entry["day"] for entry in document["ledger"] if is_date(entry["day"]))
     for oldest in days:
         day = (datetime.date.fromisoformat(oldest) + datetime.timedelta(days=365)).isoformat()

@@ -46,9 +46,11 @@ def added(losses: list[Loss]) -> Loss:
 
 
 def largest(losses: list[Loss], count: int) -> Loss:
-    """Returns the sum of the ``count`` losses with the largest odds * e^exponent, with the
-    ``count`` largest deltas, whichever losses have these. Of equal losses the earlier ones are
-    taken."""
+    """Returns the sum of the ``count`` losses with the largest odds * e^exponent.
+
+    Its delta is the sum of the ``count`` largest deltas, even if other losses have these. Of equal
+    losses the earlier ones are taken.
+    """
     deltas = sorted((delta for _, _, delta in losses), reverse=True)
     rest, taken = list(losses), []
     for _ in range(count):

@@ -28,8 +28,10 @@ def only(mechanism: Mechanism, *names: str) -> None:
 
 
 def ratio(text: Json) -> Fraction:
-    """Returns the value of a ``scale`` or ``sigma2`` (SPEC 2.10). Raises Invalid for another
-    spelling."""
+    """Returns the value of a ``scale`` or ``sigma2``.
+
+    Raises Invalid for a text that is not spelled as SPEC 2.10 says.
+    """
     require(type(text) is str, "a scale is a text")
     match = re.fullmatch(r"[1-9][0-9]{0,9}(/[1-9][0-9]{0,9})?", text)
     require(match, "an integer or a fraction")
@@ -41,27 +43,29 @@ def ratio(text: Json) -> Fraction:
 
 
 def decimal(text: Json) -> Fraction:
-    """Returns the value of a non-negative decimal in the spelling of SPEC 2.2. Raises Invalid for
-    another."""
+    """Returns the value of a decimal that is not negative.
+
+    Raises Invalid for a text that is not spelled as SPEC 2.2 says.
+    """
     require(type(text) is str and len(text) <= 40, "a decimal is a text")
     require(re.fullmatch(r"(0|[1-9][0-9]*)(\.[0-9]*[1-9])?", text), "a plain decimal")
     return Fraction(text)
 
 
 def positions(m: Mechanism) -> None:
-    """Raises Invalid unless ``k`` is a number of positions, as in SPEC 2.5."""
+    """Raises Invalid unless the mechanism's ``k`` is a valid number of positions (SPEC 2.5)."""
     integers(m, "k")
     require(2 <= m["k"] <= 2**20 + 1, "k is from 2 to 2^20 + 1")
 
 
 def options(m: Mechanism) -> None:
-    """Raises Invalid unless ``k`` is a number of options, as in SPEC 2.7."""
+    """Raises Invalid unless the mechanism's ``k`` is a valid number of options (SPEC 2.7)."""
     integers(m, "k")
     require(2 <= m["k"] <= 1024, "k is from 2 to 1024")
 
 
 def pair(m: Mechanism) -> None:
-    """Raises Invalid unless 1 <= other < own."""
+    """Raises Invalid unless the mechanism's weights have 1 <= other < own."""
     integers(m, "own", "other")
     require(1 <= m["other"] < m["own"], "1 <= other < own")
 
@@ -83,7 +87,7 @@ def set_weights(m: Mechanism) -> list[int]:
 
 
 def check(m: Mechanism) -> None:
-    """Raises Invalid unless the parameters make a mechanism."""
+    """Raises Invalid unless the parameters are those of a valid mechanism."""
     require(type(m) is dict, "a mechanism is an object")
     name = m.get("name")
     if name == "subset_selection":

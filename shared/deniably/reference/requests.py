@@ -20,8 +20,11 @@ class Request:
 
 
 def of_python(host: str, *more: tuple[str, str], body: bytes = b"") -> Headers:
-    """Returns the headers of the Python device, with ``more`` after those of every request. The
-    headers of a body come last, if there is one."""
+    """Returns the headers of a request of the Python device.
+
+    The headers in ``more`` come after those that every request has; the headers of a body come
+    last, if there is a body.
+    """
     own = (
         ("Host", host),
         ("Accept-Encoding", "identity"),
@@ -33,7 +36,7 @@ def of_python(host: str, *more: tuple[str, str], body: bytes = b"") -> Headers:
 
 
 def meeting(host: str, name: str) -> list[Request]:
-    """Returns the two requests of a device that meets a survey: for its definition and its register
+    """Returns the two requests by which a device gets a survey: for its definition and register
     entry."""
     return [
         Request("GET", f"/api/surveys/{name}", of_python(host)),
@@ -42,15 +45,19 @@ def meeting(host: str, name: str) -> list[Request]:
 
 
 def looking(host: str, name: str, version: str) -> Request:
-    """Returns the request that asks, before anything is randomised, whether the survey is still the
-    same."""
+    """Returns the request that asks whether the survey is still unchanged.
+
+    A device sends it before anything is randomised.
+    """
     known = ("If-None-Match", f'"{version}"')
     return Request("GET", f"/api/surveys/{name}", of_python(host, known))
 
 
 def trading(host: str, name: str, trade: Mapping[str, str]) -> Request:
-    """Returns the request that trades an invitation for a ticket. It closes its connection
-    afterwards, so that it shares none with the report."""
+    """Returns the request that exchanges an invitation for a ticket.
+
+    The connection is closed afterwards, so that the report is not sent over the same one.
+    """
     body = json.dumps({"invitation": trade["code"], "blinded": trade["blinded"]}).encode()
     headers = of_python(host, ("Connection", "close"), body=body)
     return Request("POST", f"/api/surveys/{name}/tickets", headers, body)

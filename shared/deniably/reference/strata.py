@@ -27,9 +27,11 @@ def check_strata(value: Json) -> None:
 
 
 def numbered(definition: Definition) -> list[dict[str, str]]:
-    """Returns all strata of a survey in the order of their numbers: keys in alphabetical order,
-    values in the definition's, the last key changing soonest. Without strata that is one empty
-    stratum."""
+    """Returns all strata of a survey in the order of their numbers.
+
+    Keys are in alphabetical order, values in the order of the definition, and the last key changes
+    first. Without strata the list has one empty stratum.
+    """
     strata: list[dict[str, str]] = [{}]
     # In this order of loops the last key changes soonest.
     for key in sorted(definition.get("strata", {})):

@@ -52,8 +52,8 @@ def support(k: int, omega: int, own: int, other: int) -> tuple[Fraction, Fractio
 
 
 def channel(k: int, omega: int, own: int, other: int) -> list[Law]:
-    """Returns for each answer the distribution {report: probability}, from the weights of all
-    subsets."""
+    """Returns for each answer the distribution {report: probability}, computed from the weights of
+    all subsets."""
     subsets = list(itertools.combinations(range(k), omega))
     rows = []
     for answer in range(k):
@@ -64,16 +64,20 @@ def channel(k: int, omega: int, own: int, other: int) -> list[Law]:
 
 
 def estimate(k: int, omega: int, own: int, other: int, n: int, counts: list[int]) -> list[Fraction]:
-    """Returns the unbiased estimate of each choice's share, from ``counts``, how many of ``n``
-    reports contain the choice (SPEC 2.4)."""
+    """Returns the unbiased estimate of each choice's share (SPEC 2.4).
+
+    ``counts`` says for each choice how many of the ``n`` reports contain it.
+    """
     require(n >= 1, "an estimate needs a report")
     p, q = support(k, omega, own, other)
     return [(Fraction(count, n) - q) / (p - q) for count in counts]
 
 
 def best_omega(k: int, own: int, other: int) -> int:
-    """Returns the subset size with the smallest variance, by trying all; the smallest of equally
-    good ones (SPEC 2.3)."""
+    """Returns the subset size with the smallest variance, by trying all (SPEC 2.3).
+
+    If several have that variance, the smallest size is returned.
+    """
 
     def variance(omega: int) -> Fraction:
         p, q = support(k, omega, own, other)

@@ -22,7 +22,8 @@ KEPT = ("subset_selection", "window", "channel", "set_response")
 
 
 def memo_of(m: Mechanism) -> dict[str, Any]:
-    """Returns the mechanism that randomises the answer permanently; its report is the memo."""
+    """Returns the mechanism of the first round, whose report is the memo (a permanently randomised
+    answer)."""
     once, weights = m["once"], {"own": m["own"], "other": m["other"]}
     if once["name"] == "subset_selection":
         return {"name": "subset_selection", "k": once["k"], "omega": 1} | weights
@@ -65,11 +66,11 @@ def whole(once: Mechanism) -> int:
 
 
 def wanted(m: Mechanism, z: int) -> list[int]:
-    """Returns the weight of each output for the memo ``z``, of a window or channel.
+    """Returns the weights of a window's or channel's outputs, given the memo ``z``.
 
-    The memo is a K-ary response with the weights ``own`` and ``other``. Applying its inverse to the
-    rows of ``once`` gives the only weights for which memo and report together have the distribution
-    of ``once``.
+    The memo, a permanently randomised answer, is drawn by K-ary response with the weights ``own``
+    and ``other``. Only one choice of weights makes both rounds together have the distribution of
+    ``once``. Applying the inverse of the K-ary response to the rows of ``once`` gives it.
     """
     once, own, other = m["once"], m["own"], m["other"]
     count = memos(once)
@@ -85,12 +86,12 @@ def wanted(m: Mechanism, z: int) -> list[int]:
 
 
 def second(m: Mechanism) -> dict[str, Any]:
-    """Returns the subset selection that makes reports from a memo (the permanently randomised
-    answer), for ``subset_selection`` and ``set_response``. Raises Invalid if there is none with
-    integer weights.
+    """Returns the subset selection that makes reports from a memo (a permanently randomised
+    answer).
 
-    It is derived from the odds it must have and the sum of its weights, and not by the formula of
-    SPEC 2.16, which it so confirms.
+    It is for ``subset_selection`` and ``set_response``. Raises Invalid if there is none with
+    integer weights. It is not computed by the formula of SPEC 2.16, but from the odds that it must
+    have and the sum of its weights, which confirms the formula.
     """
     once = m["once"]
     odds, history = Fraction(once["own"], once["other"]), Fraction(m["own"], m["other"])
@@ -163,7 +164,7 @@ def respond(
 def drawn_in_waves(
     m: Mechanism, answer: Json, coins: Coins, memo: list[int] | None = None
 ) -> tuple[list[int], list[int]]:
-    """Returns what ``respond`` does, without its checks of the mechanism and the answer."""
+    """Returns (report, memo) as ``respond`` does, without checking the mechanism and the answer."""
     if memo is None:
         memo = drawn(memo_of(m), answer, coins)
     require(len(memo) == 1 and 0 <= memo[0] < memos(m["once"]), "one of the memos")
@@ -209,19 +210,23 @@ def waves_law(m: Mechanism, answer: Json, waves: int = 1) -> WavesLaw:
 
 def in_whole_parts(laws: list[Law]) -> tuple[int, list[dict[Any, int]]]:
     """Returns the common denominator of several distributions, and each as {result: numerator}.
-    Sums of integers are much faster than sums of fractions."""
+
+    It makes sums fast, because integers are added much faster than fractions.
+    """
     parts = math.lcm(*(share.denominator for law in laws for share in law.values()))
     return parts, [{key: int(share * parts) for key, share in law.items()} for law in laws]
 
 
 def wave_law(m: Mechanism, answer: Json) -> Law:
-    """Returns the distribution {report: probability} of a single wave. It must be that of the
-    mechanism ``once``."""
+    """Returns the distribution {report: probability} of a single wave. This must be the
+    distribution of the mechanism ``once``."""
     return {key: share for (key,), share in waves_law(m, answer).items()}
 
 
 def worst_odds(m: Mechanism, answers: list[int], waves: int) -> Fraction:
-    """Returns the largest ratio of the probabilities of the same reports of ``waves`` waves,
-    between any two of the ``answers``."""
+    """Returns the largest ratio between two answers' probabilities of the same reports.
+
+    The reports are those of ``waves`` waves together, and the two answers are any of ``answers``.
+    """
     laws = [waves_law(m, answer, waves) for answer in answers]
     return max(max(law[key] for law in laws) / min(law[key] for law in laws) for key in laws[0])
