@@ -74,7 +74,11 @@ class Memoised(Parameters, Generic[F], frozen=True, tag="memoised", rename=_IN_J
 
     @kept
     def memo(self) -> SubsetSelection | Window | SetResponse:
-        """The mechanism of the first round. Its report is the memo, one number."""
+        """The mechanism of the first round, whose report is the memo: the permanently randomised
+        answer.
+
+        The memo is one number.
+        """
         single = self.single_report_mechanism
         match single:
             case SubsetSelection(k=k):
@@ -104,7 +108,10 @@ class Memoised(Parameters, Generic[F], frozen=True, tag="memoised", rename=_IN_J
         return SubsetSelection(single.k, single.omega, largest, least)
 
     def row(self, memo: int) -> tuple[int, ...]:
-        """Returns the weights of all outputs of a window or a channel, given the memo."""
+        """Returns the weights of all outputs of a window or a channel, given the memo.
+
+        The memo is the permanently randomised answer, a row of the mechanism's matrix.
+        """
         single, whole = self.single_report_mechanism, self.memo.total
         if isinstance(single, Channel):
             sums = (sum(column) for column in zip(*single.weights, strict=True))
@@ -132,7 +139,10 @@ class Memoised(Parameters, Generic[F], frozen=True, tag="memoised", rename=_IN_J
 
     @property
     def history(self) -> Loss:
-        """Privacy loss of all reports from one memo together, however many there are."""
+        """Privacy loss of all reports from one memo together, however many there are.
+
+        The memo is the permanently randomised answer.
+        """
         return self.memo.loss
 
     @property
@@ -151,14 +161,17 @@ class Memoised(Parameters, Generic[F], frozen=True, tag="memoised", rename=_IN_J
         return self.single_report_mechanism.k
 
     def draw_memo(self, answer: Any, coins: Coins) -> Cells:
-        """Draws the memo of an answer, which a device keeps. Raises BadAnswer before any draw."""
+        """Draws the memo of an answer: its permanently randomised form, which a device keeps.
+
+        Raises BadAnswer before any draw.
+        """
         return self.memo.randomise(answer, coins)
 
     def report_from_memo(self, memo: Sequence[int], coins: Coins) -> Cells:
-        """Returns one wave's report, drawn from the memo. The number of draws does not depend on
-        the memo.
+        """Returns one wave's report, drawn from the memo (the permanently randomised answer).
 
-        Raises BadReport before any draw where ``memo`` is not one that ``draw_memo`` can return.
+        The number of draws does not depend on the memo. Raises BadReport before any draw where
+        ``memo`` is not one that ``draw_memo`` can return.
         """
         self.memo.check(memo)
         (first,) = memo
@@ -167,13 +180,18 @@ class Memoised(Parameters, Generic[F], frozen=True, tag="memoised", rename=_IN_J
         return (coins.choose(self.row(first)),)
 
     def randomise(self, answer: Any, coins: Coins) -> Cells:
-        """Draws a memo that is not kept, and returns a report from it. Raises BadAnswer before any
-        draw."""
+        """Draws a memo (a permanently randomised answer) that is not kept, and returns a report
+        from it.
+
+        Raises BadAnswer before any draw.
+        """
         return self.report_from_memo(self.draw_memo(answer, coins), coins)
 
     def reports_over_waves(self, answer: Any, waves: int, coins: Coins) -> tuple[Cells, ...]:
-        """Returns one report for each of ``waves``, all drawn from one memo. Raises BadAnswer
-        before any draw."""
+        """Returns one report for each of ``waves``, all drawn from one memo.
+
+        The memo is the permanently randomised answer. Raises BadAnswer before any draw.
+        """
         memo = self.draw_memo(answer, coins)
         return tuple(self.report_from_memo(memo, coins) for _ in range(waves))
 
@@ -196,13 +214,13 @@ class Memoised(Parameters, Generic[F], frozen=True, tag="memoised", rename=_IN_J
 
 
 def memoised(single: F, history: Fraction) -> Memoised[F]:
-    """Returns ``single`` with a memo: each report has exactly the probabilities of ``single``.
+    """Returns ``single`` with a memo, a permanently randomised answer from which reports are made.
 
-    All reports together keep the odds ``history``, exactly where whole weights can have these odds;
-    otherwise they keep the largest smaller odds that weights can have. Raises BadMechanism where
-    ``history`` is not above the odds of one report. Raises it also where ``history`` is too small
-    for the number of choices in a report or for the width of a window (``widest`` has the
-    condition).
+    A single report has exactly the probabilities of ``single``. All reports together keep the odds
+    ``history``, exactly where whole weights can have these odds; otherwise they keep the largest
+    smaller odds that weights can have. Raises BadMechanism where ``history`` is not above the odds
+    of one report. Raises it also where ``history`` is too small for the number of choices in a
+    report or for the width of a window (``widest`` has the condition).
 
     >>> mechanism = memoised(SubsetSelection(2, 1, 3, 1), Fraction(9))
     >>> mechanism.loss.odds, mechanism.history.odds
@@ -228,8 +246,8 @@ def memoised(single: F, history: Fraction) -> Memoised[F]:
 def widest(odds: Fraction, history: Fraction) -> int:
     """Returns the largest omega (subset selection) or width (window) that a memo can support.
 
-    The condition is omega (F - 1) < H - 1, with F the ``odds`` of one report and H the odds
-    ``history`` of all reports.
+    A memo is a permanently randomised answer. The condition is omega (F - 1) < H - 1, with F the
+    ``odds`` of one report and H the odds ``history`` of all reports.
     """
     ratio = (history - 1) / (odds - 1)
     return -(-ratio.numerator // ratio.denominator) - 1
@@ -252,8 +270,9 @@ def width(single: object) -> int:
 def narrowed(single: Family, history: Fraction) -> Family:
     """Returns ``single``, narrowed if that is necessary for a memo within the odds ``history``.
 
-    Subset selection gets at most ``widest`` choices in a report, a window gets at most this width,
-    and a set response reports one option.
+    A memo is a permanently randomised answer, from which reports are made. Subset selection gets at
+    most ``widest`` choices in a report, a window gets at most this width, and a set response
+    reports one option.
     """
     widest_memo = widest(single.loss.odds, history) if history > single.loss.odds else 1
     match single:
@@ -278,7 +297,7 @@ def other_memos(single: SubsetSelection | Window | SetResponse) -> int:
     """Returns the largest number of memos that support a report which the answer's own memo does
     not.
 
-    It is the c of SPEC 2.16.
+    A memo is a permanently randomised answer. The number is the c of SPEC 2.16.
     """
     match single:
         case SubsetSelection(omega=omega):
