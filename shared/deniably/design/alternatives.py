@@ -43,9 +43,10 @@ def alternatives(
     """Returns all mechanisms that an author can name for the question, at its epsilon.
 
     The margins are those of ``planning.margin_for`` for ``n`` respondents, of whom the fraction
-    ``reports`` answers. ``share`` is the expected share, None for the worst. The question's own
-    mechanism is in the list if it has a name. The list is empty where there is no other mechanism,
-    and for a wave of a panel, where memos (permanently randomised answers) restrict the choice.
+    ``reports`` answers. ``share`` is the expected share; None stands for the one with the largest
+    variance. The question's own mechanism is in the list if it has a name. The list is empty where
+    there is no other mechanism, and for a wave of a panel, where memos (permanently randomised
+    answers) restrict the choice.
     """
     if isinstance(question.mechanism, Memoised):
         return []

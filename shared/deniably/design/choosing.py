@@ -138,8 +138,8 @@ def for_vector(sizes: Sequence[int], privacy: Privacy, name: str | None = None) 
 def for_joint(kind: str, k: int, privacy: Privacy, name: str | None = None) -> OfChoice:
     """Returns the mechanism for one of the k areas of a map, or combinations of a product.
 
-    ``kind`` is the type of the question. Raises ValueError for a name of any mechanism but subset
-    selection.
+    A product question asks several questions in one joint report. ``kind`` is the type of the
+    question. Raises ValueError for a name of any mechanism but subset selection.
     """
     if name not in (None, *JOINT):
         raise ValueError(f"a {kind} is always asked by subset_selection")
@@ -352,6 +352,7 @@ def vector_task(sizes: Sequence[int]) -> Task:
 def joint_task(kind: str, k: int) -> Task:
     """Returns the task of estimating the shares of k areas of a map, or combinations of a product.
 
-    ``kind`` is the type of the question.
+    A product question asks several questions in one joint report. ``kind`` is the type of the
+    question.
     """
     return Task(JOINT, partial(for_joint, kind, k))

@@ -55,7 +55,7 @@ def survey_goals(survey: Survey, share: float | None = None) -> Iterator[tuple[s
     respondents.
 
     For each epsilon, the goal uses the mechanism that the question would have at that epsilon.
-    ``share`` is the expected share, None for the worst.
+    ``share`` is the expected share; None stands for the one with the largest variance.
     """
     reports = survey.asked / len(survey.questions)
     for question in survey.questions:
