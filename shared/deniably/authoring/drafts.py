@@ -140,7 +140,7 @@ def written(draft: Document) -> Document:
 
 
 def question_names(draft: Document) -> dict[str, str]:
-    """Returns the name of each question as it is published, by the question's id.
+    """Returns {id of a question: the name with which it is published}.
 
     If the author wrote no name, it is made from the short name or the text of the question. A
     number is added where another question has the same name.

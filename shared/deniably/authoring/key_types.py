@@ -170,7 +170,7 @@ class WrittenCoins(Value, frozen=True):
     def unfair(self) -> Fraction | None:
         """The probability with which the second coin shows "yes", if it is not 1/2; else None.
 
-        Raises ValueError or ZeroDivisionError where it is no number.
+        Raises ValueError or ZeroDivisionError where the author wrote no number.
         """
         yes = Fraction(1, 2) if self.yes is None else self.yes.exact
         return None if yes == Fraction(1, 2) else yes
