@@ -150,7 +150,7 @@ def estimate_through(tally: Tally, channel: npt.ArrayLike, confidence: float = 0
     ``raw`` comes from channel inversion, ``consistent`` from maximum likelihood on whole reports.
     Joint intervals spend a k-th of the risk each. With two outputs they are Clopper and Pearson's,
     otherwise those of ``scores_interval``. Raises ValueError as ``estimate`` does, and where the
-    reports do not tell the choices apart.
+    reports do not determine the shares.
     """
     q = np.asarray(channel, dtype=np.float64)
     tally.enough_for("an estimate")

@@ -107,7 +107,7 @@ class Share:
     def score(self, mechanism: HasLaw[Law]) -> Score:
         """Returns the score of the figure: what one report adds to its estimate.
 
-        Raises ValueError where the reports do not tell these answers from the others.
+        Raises ValueError where the reports do not determine the share.
         """
         law = mechanism.law
         # The score of one choice is known for ticks, too, which ``of_target`` refuses.
@@ -296,7 +296,7 @@ class Shares:
         """Returns n times the largest variance of the group's estimated shares, at a true
         ``share``.
 
-        If that is None, each share counts with the true share at which its variance is largest.
+        Without it, each estimate is taken at the true share for which its variance is largest.
         """
         return max(figure.variance(mechanism, share) for figure in self.figures)
 

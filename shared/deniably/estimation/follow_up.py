@@ -158,8 +158,8 @@ def joint_counts(
 def counts_of_pairs(follow_up: FollowUp, blocks: Pairs) -> FollowUpCounts:
     """Returns the counts of pairs of reports of the same people.
 
-    Where a report to the earlier question names choices, its output is how many of them lead to
-    this question.
+    Where a report to the earlier question names choices, its output is the number of named choices
+    that lead to this question.
     """
     outputs = _decision_outputs(follow_up)
     tables, size = _table_shape(follow_up)

@@ -246,9 +246,10 @@ def _of_subsets(law: Supporting, tally: Tally, value: Floats) -> Moments:
 
 @dataclass(frozen=True)
 class PositionLine:
-    """A line from positions to numbers: position x counts as ``start + step * x``.
+    """A line from positions to numbers: position x stands for about ``start + step * x``.
 
-    The numbers that positions stand for are within ``ends`` and at most ``off`` from the line.
+    The exact numbers that positions stand for are within ``ends`` and at most ``off`` from the
+    line.
     """
 
     start: float

@@ -76,7 +76,7 @@ class Score:
 
 
 def of_choice(mechanism: HasLaw[Supporting]) -> Score:
-    """Returns the score of the share of a choice, which is alike for all choices.
+    """Returns the score of the share of a choice, which is the same for all choices.
 
     It has two answers: this choice, and any other.
     """

@@ -80,7 +80,7 @@ class WeightedTally:
 
     @cached_property
     def shares(self) -> Floats:
-        """The weighted share of each kind, shape (..., c)."""
+        """The weighted share of each kind of reports, for each figure; shape (..., c)."""
         shares: Floats = self.totals.sum(axis=0) / self.weight
         return shares
 
@@ -91,16 +91,18 @@ class WeightedTally:
         return WeightedTally(self.people, self.totals[:, None], self.squares[:, None])
 
     def mean(self, score: Floats) -> Floats:
-        """Returns the weighted mean of a score, shape (...)."""
+        """Returns the weighted mean of a score, one number for each figure; shape (...)."""
         mean: Floats = (self.shares * score).sum(axis=-1)
         return mean
 
     def variance(self, score: Floats) -> Floats:
-        """Returns the linearised variance of the mean of a score, shape (...)."""
+        """Returns the linearised variance of a score's weighted mean, for each figure; shape
+        (...)."""
         return self.covariance(score, score)
 
     def covariance(self, score: Floats, other_score: Floats) -> Floats:
-        """Returns the linearised covariance of the means of two scores, shape (...)."""
+        """Returns the linearised covariance of two scores' weighted means, for each figure; shape
+        (...)."""
         first, second = (each - self.mean(each)[..., None] for each in (score, other_score))
         together = (self.squares * first * second).sum(axis=-1)
         sums = (self.totals * first).sum(axis=-1) * (self.totals * second).sum(axis=-1)
