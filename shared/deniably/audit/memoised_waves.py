@@ -56,8 +56,10 @@ def sent_probability(mechanism: Memoised[Any], memo: int, report: Cells) -> Frac
 
 
 def joint_probability(mechanism: Memoised[Any], answer: Any, reports: Sequence[Cells]) -> Fraction:
-    """Returns P(reports of all waves | answer). Given the memo (the permanently randomised answer)
-    the reports are independent."""
+    """Returns P(reports of all waves | answer).
+
+    Given the memo, which is the permanently randomised answer, the reports are independent.
+    """
     keeping = mechanism.memo.law
     return sum(
         (

@@ -47,7 +47,7 @@ class Input:
 
 
 def inputs_of(question: Mapping[str, Json], random: Random) -> list[Input]:
-    """Returns answers to a question of any type, one or more of each kind."""
+    """Returns answers to a question of any type, one or more of each class of inputs."""
     match question["type"]:
         case "select_multiple":
             kinds = list(_of_ticks(question, random))
