@@ -276,7 +276,7 @@ def check_outline(value: Json) -> None:
 
 
 def check_small_parts(question: Question, m: Mechanism) -> None:
-    """Raises Invalid unless the parts of a product are valid and fit its mechanism ``m``.
+    """Raises Invalid unless the parts of a product question are valid and fit its mechanism ``m``.
 
     The ``k`` of the mechanism has to be the number of combinations of the parts' choices.
     """

@@ -111,8 +111,8 @@ def read_document(text: str) -> dict[str, Any]:
 
 
 def check_invitations(value: Json) -> None:
-    """Raises Invalid unless ``tickets`` and ``trades``, where they are there, are valid and not
-    empty (SPEC 11.4)."""
+    """Raises Invalid if ``tickets`` or ``trades`` are in the memory, but empty or not valid (SPEC
+    11.4)."""
     wide = "[0-9a-f]{2}"
     long = f"({wide}){{256,512}}"
     for name, members in (
