@@ -166,8 +166,8 @@ def draw_words() -> tuple[str, ...]:
 def read_words(text: str) -> tuple[str, ...]:
     """Returns the six words in a typed text, which may have capital letters, commas or line breaks.
 
-    The first four letters of a word are enough, and what follows them is not looked at. Raises
-    BadWords where there are not six words, or one of them is not in ``word_list``.
+    The first four letters of a word are enough, and the rest of it is ignored. Raises BadWords
+    where there are not six words, or one of them is not in ``word_list``.
 
     >>> read_words("able Jacket, jade lake lamp oas")
     Traceback (most recent call last):
