@@ -33,10 +33,11 @@ from deniably.survey.strata import Stratum, stratum_text
 from deniably.survey.survey import Survey
 from deniably.wording import explain
 from deniably.wording.words import LANGUAGES, Words
-from deniably_client.device import Cost, Device, Receipt
+from deniably_client.device import Cost, Device
 from deniably_client.errors import AskedToWait, InvitationUnknown, InvitationUsed, Unreachable
 from deniably_client.ledger_cli import with_limits
 from deniably_client.number_input import AmbiguousNumber, parse_number
+from deniably_client.receipt import Receipt
 from deniably_client.refusals import refusal_text
 from deniably_client.storage import Storage
 

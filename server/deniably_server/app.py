@@ -36,11 +36,11 @@ from deniably_server.api import (
 from deniably_server.api import metrics as metrics_page
 from deniably_server.api.batches import batches
 from deniably_server.api.health import health
-from deniably_server.api.made_report_files import keep_report_files
 from deniably_server.api.pages import pages
+from deniably_server.api.report_file_making import keep_report_files
 from deniably_server.api.tickets import tickets
 from deniably_server.guard.app_state import attach_state
-from deniably_server.guard.limits import limits_of
+from deniably_server.guard.rate_limits import limits_of
 from deniably_server.layers import LayerContext, add_layers
 from deniably_server.settings import configuration
 from deniably_server.storage.store import Store

@@ -24,7 +24,7 @@ from deniably_server.api.report_fast_path import ReportFastPath
 from deniably_server.guard.asker import asker_of
 from deniably_server.guard.headers import ResponseHeaders
 from deniably_server.guard.host_names import HostCheck, host_names
-from deniably_server.guard.limits import ServerLimits
+from deniably_server.guard.rate_limits import ServerLimits
 from deniably_server.guard.read_limit import ReadLimit
 from deniably_server.storage.store import Store
 from deniably_server.watching import request_facts

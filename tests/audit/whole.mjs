@@ -11,7 +11,7 @@ crypto.subtle.digest = async (_, data) => createHash("sha256").update(data).dige
 
 const limits = { survey: "64", author: "64", overall: "64" };
 const MODULES = [
-  "audit/enumeration.js", "survey/report.js", "device/memory.js", "survey/answers.js",
+  "audit/enumeration.js", "survey/report.js", "device/memory.js", "survey/conditions.js",
   "survey/survey.js",
 ];
 

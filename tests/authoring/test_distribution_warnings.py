@@ -11,7 +11,7 @@ import pytest
 import deniably as dn
 from deniably.authoring.compiling import compile_with_notes
 from deniably.authoring.distribution_warnings import distribution_warnings, middle_error
-from deniably.design.calibration import cdf_variance
+from deniably.design.best_mechanisms import cdf_variance
 from deniably.estimation.channels import matrix
 from deniably.estimation.question_distributions import number_distribution
 from deniably.estimation.tally import Tally

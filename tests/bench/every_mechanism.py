@@ -10,7 +10,13 @@ import numpy as np
 from sheet import Sheet, rate, scaled, seconds_of
 
 from deniably.core.coins import Coins
-from deniably.design.choosing import for_choice, for_distribution, for_mean, for_ticks, for_vector
+from deniably.design.named_mechanisms import (
+    for_choice,
+    for_distribution,
+    for_mean,
+    for_ticks,
+    for_vector,
+)
 from deniably.mechanisms import Gaussian, Mechanism, SampledTicks, SetResponse, Unary, Vector
 from deniably.simulation.bulk import randomise_many
 from deniably.survey.privacy import Privacy

@@ -17,8 +17,8 @@ from alternatives import Peers
 from sheet import Sheet
 
 from deniably.authoring.compiling import compile_survey
-from deniably.design.choosing import for_distribution
 from deniably.design.mean_design import best_for_mean, best_window
+from deniably.design.named_mechanisms import for_distribution
 from deniably.estimation.channels import matrix, position_scores
 from deniably.estimation.distribution import density
 from deniably.estimation.profile_likelihood import quantile_intervals

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 import deniably as dn
 from deniably.design.alternatives import alternatives
-from deniably.design.choosing import NAMES, VECTOR
+from deniably.design.named_mechanisms import NAMES, VECTOR
 from deniably.mechanisms import Vector
 from deniably.survey.privacy import Privacy
 from deniably.survey.survey import Survey

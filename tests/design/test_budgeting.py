@@ -16,7 +16,7 @@ from deniably.authoring.compiling import compile_survey, compile_with_notes, mea
 from deniably.authoring.written import WrittenSelectMultiple, WrittenSelectOne, WrittenYesNo
 from deniably.core.errors import BadSurvey
 from deniably.design.budgeting import in_one_report, part, sample, split
-from deniably.design.choosing import for_choice
+from deniably.design.named_mechanisms import for_choice
 from deniably.estimation.variances import share_variance
 from deniably.mechanisms import SubsetSelection
 from deniably.survey.privacy import Privacy

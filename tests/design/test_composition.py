@@ -28,7 +28,7 @@ from deniably.design.composition import (
     zcdp_epsilon,
     zcdp_rho,
 )
-from deniably.mechanisms.gaussian_noise import analytic_delta
+from deniably.mechanisms.gaussian_delta import analytic_delta
 from support.cases import for_each
 
 EPSILONS = st.floats(0.05, 4)

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from deniably.authoring.schema import schema
-from deniably.design.choosing import (
+from deniably.design.named_mechanisms import (
     NAMES,
     Task,
     choice_task,
@@ -56,7 +56,7 @@ def test_whatever_may_ask_a_question_can_be_asked_for_by_an_author(question: Any
     named = {task.names[name].made for task in TASKS[kind] for name in task.names}
 
     missing = {(kind, one) for one in allowed - named} - BY_COINS
-    assert not missing, "has no name in design.choosing"
+    assert not missing, "has no name in design.named_mechanisms"
     assert named <= allowed, "is named, and no such question may have it"
 
 

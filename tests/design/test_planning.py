@@ -12,7 +12,7 @@ import pytest
 from deniably.authoring.compiling import compile_survey
 from deniably.design import planning
 from deniably.design.at_privacy import mechanism_at
-from deniably.design.choosing import for_choice
+from deniably.design.named_mechanisms import for_choice
 from deniably.estimation.channels import matrix
 from deniably.estimation.estimate import estimate
 from deniably.estimation.figures import groups

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from deniably.estimation.follow_up import (
+from deniably.estimation.difference_among_asked import against_share, between_asked
+from deniably.estimation.shares_among_asked import (
     FollowUpCounts,
     ShareAmong,
     counts_alone,
     share_among_asked,
     weighted_counts,
 )
-from deniably.estimation.follow_up_difference import against_share, between_asked
 from deniably.estimation.weighted_tally import Weighing
 from deniably.survey.survey import Survey
 from support.followed import counted, drawn, follow_up, followed, tallied

@@ -85,7 +85,7 @@ def test_what_it_names_is_there() -> None:
             "a mechanism",
             get_args(Mechanism),
             {
-                "shared/deniably/design/choosing.py",
+                "shared/deniably/design/named_mechanisms.py",
                 "shared/deniably/results/writing/randomisers.py",
             },
         ),

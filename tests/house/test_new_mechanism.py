@@ -584,7 +584,7 @@ def test_what_is_missing_is_found(kind: Any) -> None:
 
 
 def test_an_author_has_no_name_for_it_until_there_is_one() -> None:
-    from deniably.design.choosing import NAMES, for_choice
+    from deniably.design.named_mechanisms import NAMES, for_choice
     from deniably.survey.privacy import Privacy
 
     assert not {one.__struct_config__.tag for one in FOUR} & set(NAMES)

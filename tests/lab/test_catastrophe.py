@@ -18,7 +18,7 @@ from deniably.lab.example_questions import question
 from deniably.lab.experiment import Experiment
 from deniably.lab.picture import DrawnRow, value
 from deniably.mechanisms import SubsetSelection
-from deniably.mechanisms.gaussian_noise import analytic_sigma
+from deniably.mechanisms.gaussian_delta import analytic_sigma
 
 
 @cache

@@ -12,7 +12,7 @@ import pytest
 from scipy import integrate
 
 from deniably import lab
-from deniably.design.calibration import k_ary
+from deniably.design.best_mechanisms import k_ary
 from deniably.lab.catalogue import entries
 from deniably.lab.curator import LaplaceNoise, selection_law
 from deniably.lab.experiment import Experiment

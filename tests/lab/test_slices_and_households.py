@@ -11,7 +11,7 @@ from statistics import NormalDist
 import pytest
 
 from deniably import lab
-from deniably.design.calibration import warner
+from deniably.design.best_mechanisms import warner
 from deniably.design.planning import margin_for, plan_figures, share_goal
 from deniably.lab.catalogue import entries
 from deniably.lab.experiment import Experiment

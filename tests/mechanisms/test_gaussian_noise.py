@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deniably.mechanisms.gaussian_noise import (
+from deniably.mechanisms.gaussian_delta import (
     analytic_delta,
     analytic_sigma,
     discrete_gaussian_delta_upper,
@@ -280,7 +280,7 @@ def test_the_next_smaller_noise_is_not_enough(epsilon: Fraction) -> None:
 
 
 def test_a_device_calibrates_without_numpy() -> None:
-    code = "import sys, deniably.mechanisms.gaussian_noise; print(*sys.modules)"
+    code = "import sys, deniably.mechanisms.gaussian_delta; print(*sys.modules)"
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()

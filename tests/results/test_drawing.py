@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deniably.results.drawing import axes, graph, heat, plot, rounding, strip
+from deniably.results.drawing import axes, choropleth, dotplot, graph, heat, rounding, strip
 from deniably.results.drawing.row import Row, banded, difference_row, mean_row, share_row
 from deniably.results.drawing.trend import trend
 
@@ -367,7 +367,7 @@ def test_nothing_is_drawn_of_what_too_few_said() -> None:
 
 def test_twenty_dots_stand_where_their_numbers_are_and_open_where_these_are_not_known() -> None:
     on = axes.of_numbers(0, 100)
-    picture = ElementTree.fromstring(plot.dots([0.0] * 10 + [52.0] * 9 + [100.0], 15, on).source)
+    picture = ElementTree.fromstring(dotplot.dots([0.0] * 10 + [52.0] * 9 + [100.0], 15, on).source)
     circles = picture.findall("circle")
 
     assert [one.get("class") for one in circles] == ["d"] * 15 + ["d o"] * 5
@@ -381,12 +381,14 @@ def test_twenty_dots_stand_where_their_numbers_are_and_open_where_these_are_not_
 def test_a_map_colours_only_areas_that_stand_out() -> None:
     firsts = (-3, -2, -1, 0, 1, 2)  # of six areas with ten numbers each
     sides = (
-        plot.MapSide("East", "km", firsts, 2.9, 0.1),
-        plot.MapSide("North", "", firsts, 2.9, 0.1),
+        choropleth.MapSide("East", "km", firsts, 2.9, 0.1),
+        choropleth.MapSide("North", "", firsts, 2.9, 0.1),
     )
-    out = plot.Area(1, 3, 0.18, rounding.share(0.18, (0.15, 0.22)))
-    faint = plot.Area(0, 0, 0.05, rounding.share(0.05, (0.02, 0.08)))
-    picture = plot.area_map("Seven areas & more", plot.AreaMap(sides, [out, faint]), [(0.5, 0.25)])
+    out = choropleth.Area(1, 3, 0.18, rounding.share(0.18, (0.15, 0.22)))
+    faint = choropleth.Area(0, 0, 0.05, rounding.share(0.05, (0.02, 0.08)))
+    picture = choropleth.area_map(
+        "Seven areas & more", choropleth.AreaMap(sides, [out, faint]), [(0.5, 0.25)]
+    )
     tree = ElementTree.fromstring(picture.source)
     drawn = tree.findall(".//rect")
 
@@ -409,10 +411,10 @@ def test_a_map_colours_only_areas_that_stand_out() -> None:
 
 def test_areas_are_where_and_as_wide_as_their_numbers() -> None:
     """The whole numbers from -5 to 5 in four areas: three with three of them, one with two."""
-    side = plot.MapSide("East", "km", (-5, -2, 1, 4), 5, 1)
-    out = [plot.Area(place, place, 0.2, rounding.share(0.2, (0.1, 0.3))) for place in (0, 3)]
+    side = choropleth.MapSide("East", "km", (-5, -2, 1, 4), 5, 1)
+    out = [choropleth.Area(place, place, 0.2, rounding.share(0.2, (0.1, 0.3))) for place in (0, 3)]
 
-    picture = plot.area_map("", plot.AreaMap((side, side), out), [(0.0, 1.0)])
+    picture = choropleth.area_map("", choropleth.AreaMap((side, side), out), [(0.0, 1.0)])
 
     tree = ElementTree.fromstring(picture.source)
     drawn = [one for one in tree.iter("rect") if one.get("class") == "cell on"]
@@ -433,8 +435,10 @@ def test_the_ends_of_a_map_are_labelled_whatever_its_range(
     low: float, length: float, cells: int
 ) -> None:
     firsts = [low + length * place / cells for place in range(cells)]
-    side = plot.MapSide("x", "", firsts, low + length, length / cells / 2)
-    tree = ElementTree.fromstring(plot.area_map("", plot.AreaMap((side, side), [])).source)
+    side = choropleth.MapSide("x", "", firsts, low + length, length / cells / 2)
+    tree = ElementTree.fromstring(
+        choropleth.area_map("", choropleth.AreaMap((side, side), [])).source
+    )
     texts = tree.findall("svg")[2].findall("text")
 
     assert (texts[0].get("x"), texts[-1].get("x")) == ("0.00%", "100.00%")

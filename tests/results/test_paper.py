@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from deniably.exhibits.paper import MOST_ROWS, fewer, left_out
 from deniably.results.drawing import axes
+from deniably.results.drawing.choropleth import Area, AreaMap, MapSide
 from deniably.results.drawing.heat import Heat, HeatCell, HeatMargin
 from deniably.results.drawing.letters import fit, width, wrap
 from deniably.results.drawing.paper_columns import PaperColumns
@@ -22,7 +23,6 @@ from deniably.results.drawing.paper_map import PaperMap
 from deniably.results.drawing.paper_strips import PaperStrips
 from deniably.results.drawing.paper_table import PaperTable
 from deniably.results.drawing.paper_trends import Panel, PaperTrends
-from deniably.results.drawing.plot import Area, AreaMap, MapSide
 from deniably.results.drawing.rounding import NARROW, Reading
 from deniably.results.drawing.row import Row, banded, mean_row, share_row
 

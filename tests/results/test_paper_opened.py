@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from deniably.results.drawing import axes
+from deniably.results.drawing.choropleth import Area, AreaMap, MapSide
 from deniably.results.drawing.heat import Heat, HeatCell, HeatMargin
 from deniably.results.drawing.paper_figure import WIDTHS, Paper, svg
 from deniably.results.drawing.paper_map import PaperMap
 from deniably.results.drawing.paper_strips import PaperStrips
 from deniably.results.drawing.paper_table import PaperTable
 from deniably.results.drawing.paper_trends import Panel, PaperTrends
-from deniably.results.drawing.plot import Area, AreaMap, MapSide
 from deniably.results.drawing.row import banded, mean_row, share_row
 from deniably.results.writing.citation import Citation
 from deniably.results.writing.references import SOURCES

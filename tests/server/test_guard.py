@@ -22,9 +22,9 @@ from deniably_server.guard.auth import is_bearer, require
 from deniably_server.guard.client_network import network_of
 from deniably_server.guard.headers import ResponseHeaders
 from deniably_server.guard.host_names import HostCheck, without_port
-from deniably_server.guard.limits import Limit, MeteredBody, ServerLimits, limits_of
 from deniably_server.guard.own_address import is_refused_by_phones, named_address, own_address
 from deniably_server.guard.ownership import request_signature, require_owner_or_scope
+from deniably_server.guard.rate_limits import Limit, MeteredBody, ServerLimits, limits_of
 from deniably_server.guard.read_limit import ReadLimit, let_others_read
 from deniably_server.guard.recent_use import Turns
 from deniably_server.storage.store import Store

@@ -15,7 +15,7 @@ from deniably_server.api.computation_queue import ComputationQueue, Computed, Jo
 from deniably_server.deferred import ClientGone
 from deniably_server.errors import Busy, TooMuch
 from deniably_server.guard.asker import Asker
-from deniably_server.guard.limits import RecentUse
+from deniably_server.guard.rate_limits import RecentUse
 from deniably_server.guard.recent_use import Turns
 from deniably_server.watching.metrics import Metrics
 from deniably_server.web.worker_process import Starved, TookTooLong, TookTooMuchMemory

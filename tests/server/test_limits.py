@@ -19,7 +19,7 @@ from deniably.survey.report import LARGEST_BODY
 from deniably.survey.survey import Survey
 from deniably_server.app import create_app
 from deniably_server.guard.client_network import network_of
-from deniably_server.guard.limits import Limit
+from deniably_server.guard.rate_limits import Limit
 from support.cases import for_each
 from support.clock import Clock
 from support.material import (

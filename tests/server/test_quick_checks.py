@@ -33,7 +33,7 @@ from deniably_server.api.quick_checks import (
 )
 from deniably_server.commands import authoring
 from deniably_server.errors import TooMany, TooSlow, Unavailable, Uncomputed
-from deniably_server.guard.limits import CHECKS, Limit, limits_of
+from deniably_server.guard.rate_limits import CHECKS, Limit, limits_of
 from deniably_server.storage.store import Store
 from deniably_server.storage.tables import designs as designs_table
 from deniably_server.web.worker_process import Starved, TookTooLong, WorkerFailed

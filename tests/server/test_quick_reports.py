@@ -17,7 +17,7 @@ from deniably.survey.report import Report
 from deniably_server.api.quick_reports import QuickReports
 from deniably_server.deferred import EncodedAnswer, Refused
 from deniably_server.errors import TooMany
-from deniably_server.guard.limits import limits_of
+from deniably_server.guard.rate_limits import limits_of
 from deniably_server.storage.store import Store
 from deniably_server.watching.request_facts import AnsweredRequest
 from support.material import PublicServer, Server, a_report, signed, survey_named

@@ -30,8 +30,8 @@ from deniably.workbench.files.folder import read_export
 from deniably.workbench.files.report_lines import read_ndjson
 from deniably.workbench.files.tables import read_csv
 from deniably.workbench.report_columns import note
-from deniably_server.api import made_report_files
-from deniably_server.api.made_report_files import sorted_reports
+from deniably_server.api import report_file_making
+from deniably_server.api.report_file_making import sorted_reports
 from deniably_server.app import create_app
 from deniably_server.commands.export import export
 from deniably_server.storage.store import Store
@@ -185,7 +185,7 @@ def test_who_asks_for_the_header_alone_has_no_file_made(
     """Its length and its ETag are known once somebody had the file."""
     _, analyst = collected(store, short=True)
     with monkeypatch.context() as patch:
-        patch.delattr(made_report_files, "sorted_reports")  # nothing can be made
+        patch.delattr(report_file_making, "sorted_reports")  # nothing can be made
         before = client.head(at("reports.csv"), headers=analyst | {"Range": "bytes=-0"})
     got = client.get(at("reports.csv"), headers=analyst, buffered=True)
     after = client.head(at("reports.csv"), headers=analyst)
@@ -208,7 +208,7 @@ def test_a_file_is_made_once_and_kept(
         made.append(places.survey.name)
         return sorted_reports(store, places)
 
-    monkeypatch.setattr(made_report_files, "sorted_reports", counted)
+    monkeypatch.setattr(report_file_making, "sorted_reports", counted)
     answers = [client.get(at(file), headers=analyst, buffered=True) for file in FILES * 3]
     answers += [client.head(at(file), headers=analyst) for file in FILES]
 
@@ -308,7 +308,7 @@ def test_where_the_disk_is_full_nothing_is_left_and_it_is_tried_again(
     store: Store, client: FlaskClient, app: Flask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, analyst = collected(store, short=True)
-    made_report_files.keep_report_files(app, tmp_path / "files")
+    report_file_making.keep_report_files(app, tmp_path / "files")
     (tmp_path / "files").mkdir()
     with monkeypatch.context() as patch:
         patch.setattr(kept_files.shutil, "disk_usage", lambda _: Room(0))

@@ -23,7 +23,7 @@ from deniably_server.errors import Conflict
 from deniably_server.guard import sign_in
 from deniably_server.guard.admin_link import first_link
 from deniably_server.guard.app_state import store_of
-from deniably_server.guard.limits import Limit, limits_of
+from deniably_server.guard.rate_limits import Limit, limits_of
 from deniably_server.guard.session import COOKIE
 from deniably_server.storage.store import Store
 from deniably_server.storage.studio import DraftSource

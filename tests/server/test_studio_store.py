@@ -16,7 +16,7 @@ from deniably.core.errors import BadSurvey
 from deniably_server.errors import NotFound, Quota
 from deniably_server.storage.store import Store
 from deniably_server.storage.studio import Draft, DraftClash, StudioStore
-from deniably_server.storage.tables import deeds, sessions, tokens, trials
+from deniably_server.storage.tables import deeds, sessions, tokens, trial_links
 from deniably_server.storage.tables import drafts as drafts_table
 from deniably_server.storage.tables.drafts import MOST_DRAFTS, MOST_VERSIONS
 from deniably_server.storage.tables.teams import Team, new_team
@@ -71,7 +71,7 @@ def days_later(monkeypatch: pytest.MonkeyPatch, days: int) -> None:
         return date.fromordinal(today + days + more).isoformat()
 
     today = datetime.now(UTC).date().toordinal()
-    for module in (sessions, deeds, drafts_table, tokens, trials):
+    for module in (sessions, deeds, drafts_table, tokens, trial_links):
         monkeypatch.setattr(module, "day_in", day_in)
     monkeypatch.setattr("deniably_server.storage.studio.day_in", day_in)
 

@@ -243,7 +243,7 @@ def test_whoever_looks_too_often_is_asked_to_wait(
 ) -> None:
     draft = author.begin(PAY)
     path = author.trial_link(draft)
-    monkeypatch.setattr("deniably_server.guard.limits.Limit.take", lambda *_: 0)
+    monkeypatch.setattr("deniably_server.guard.rate_limits.Limit.take", lambda *_: 0)
 
     for address in (f"/studio/d/{draft}/page", path):
         assert "takes too long to work out" in author.client.get(address).text

@@ -10,7 +10,12 @@ import numpy.typing as npt
 
 import deniably as dn
 from deniably.estimation.channels import matrix
-from deniably.estimation.follow_up import FollowUp, FollowUpCounts, counts_of_pairs, follow_ups
+from deniably.estimation.shares_among_asked import (
+    FollowUp,
+    FollowUpCounts,
+    counts_of_pairs,
+    follow_ups,
+)
 from deniably.estimation.tally import Tally, tally
 from deniably.mechanisms import SampledTicks, SetResponse, SubsetSelection, Unary
 from deniably.survey.survey import Survey

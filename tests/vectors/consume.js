@@ -16,7 +16,7 @@ import { partOf } from "/device/part.js";
 import * as mechanisms from "/mechanisms/mechanism.js";
 import keeping from "/mechanisms/memoised.js";
 import * as noise from "/mechanisms/noise.js";
-import { hiddenQuestions, withHidden } from "/survey/answers.js";
+import { hiddenQuestions, withHidden } from "/survey/conditions.js";
 import { checkClaim } from "/survey/claim.js";
 import { encode } from "/survey/questions.js";
 import { inReport, stratumIn } from "/survey/strata.js";

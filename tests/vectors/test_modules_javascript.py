@@ -486,7 +486,7 @@ def test_a_hidden_question_is_answered_with_not_applicable(
     """With a tape of zeros the answer itself is sent; by set_response the first that is none."""
     given = posed(*((one, None) for one in hiding())) | {"answers": answers, "zeros": True}
     body = """
-      const { hiddenQuestions } = await import("/survey/answers.js");
+      const { hiddenQuestions } = await import("/survey/conditions.js");
       return hiddenQuestions(given.definition, new Map(Object.entries(given.answers)));
     """
     assert run(body, given) == hidden
@@ -529,7 +529,7 @@ def test_some_of_the_questions_are_drawn_in_order_and_only_they_are_reported(run
     """Each of the ten pairs is drawn; that 500 fair draws miss one has probability below 1e-21."""
     given = posed(*ASKING, ask=2)
     body = """
-      const { drawQuestions } = await import("/survey/answers.js");
+      const { drawQuestions } = await import("/survey/conditions.js");
       const names = () => drawQuestions(given.definition).map(({ name }) => name).join();
       return [...new Set(Array.from({ length: 500 }, names))].sort();
     """
@@ -550,7 +550,7 @@ def test_a_report_of_another_number_of_questions_is_refused(drawn: list[str], ru
 
 def test_where_everything_is_asked_nothing_is_drawn(run: Any) -> None:
     body = """
-      const { drawQuestions } = await import("/survey/answers.js");
+      const { drawQuestions } = await import("/survey/conditions.js");
       const { Coins } = await import("/core/coins.js");
       const coins = new Coins(() => { throw new Error("drawn"); });
       return drawQuestions(given.definition, coins).length;
@@ -576,7 +576,7 @@ def test_a_simple_survey_fetches_no_code_that_it_does_not_need(page: Page, web_u
         return list(page.evaluate(body, given))
 
     simple = run(asked(TRUE))
-    needless = {"answers.js", "channel.js", "choices.js", "gaussian_noise.js", "loss.js"}
+    needless = {"conditions.js", "channel.js", "choices.js", "gaussian_delta.js", "loss.js"}
     needless |= {"noise.js", "numbers.js", "positions.js", "ticks.js", "total.js", "vector.js"}
     needless |= {"window.js"}
     assert "subset_selection.js" in simple
@@ -751,7 +751,7 @@ def test_the_bound_of_gaussian_noise_has_its_known_answers(
     """The figures of section 2.15 of the specification."""
     body = """
       const { parts } = await import("/core/fraction.js");
-      const { upperDelta } = await import("/mechanisms/gaussian_noise.js");
+      const { upperDelta } = await import("/mechanisms/gaussian_delta.js");
       const [sigma2, shift, epsilon] = given;
       return String(upperDelta(parts(sigma2), BigInt(shift), 1n, parts(epsilon)));
     """

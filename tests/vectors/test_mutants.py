@@ -409,7 +409,7 @@ MUTANTS = (
     Mutant("any sigma2 is kept", "noise.js", "must(kept,", "must(kept || true,", ALL, 1232),
     Mutant(
         "one number's noise is enough",
-        "gaussian_noise.js",
+        "gaussian_delta.js",
         "if (d === 1n)",
         "if (d >= 1n)",
         ALL,
@@ -417,7 +417,7 @@ MUTANTS = (
     ),
     Mutant(
         "the tail starts one too late",
-        "gaussian_noise.js",
+        "gaussian_delta.js",
         "2n * shift * e * q) + 1n",
         "2n * shift * e * q) + 2n",
         ALL,
@@ -527,7 +527,7 @@ MUTANTS = (
     ),
     Mutant(
         "conditions may look ahead",
-        "answers.js",
+        "conditions.js",
         "questions.slice(0, i)",
         "questions",
         "definitions",
@@ -535,7 +535,7 @@ MUTANTS = (
     ),
     Mutant(
         "conditions may name anything",
-        "answers.js",
+        "conditions.js",
         "must(known,",
         "must(known || true,",
         "definitions",
@@ -543,7 +543,7 @@ MUTANTS = (
     ),
     Mutant(
         "ask may be all",
-        "answers.js",
+        "conditions.js",
         "ask < questions.length",
         "ask <= questions.length",
         "definitions",
@@ -551,7 +551,7 @@ MUTANTS = (
     ),
     Mutant(
         "ask goes with show_if",
-        "answers.js",
+        "conditions.js",
         "must(ask === undefined,",
         "must(true,",
         "definitions",
@@ -601,7 +601,7 @@ MUTANTS = (
     Mutant("too many ticks pass", "choices.js", "ticks.size > most", "false", "answers", 48),
     Mutant(
         "a hidden answer counts",
-        "answers.js",
+        "conditions.js",
         "hidden.includes(earlier) ? HIDDEN :",
         "",
         "answers",
@@ -609,7 +609,7 @@ MUTANTS = (
     ),
     Mutant(
         "several are hidden by a name",
-        "answers.js",
+        "conditions.js",
         'type === "select_multiple" ? [HIDDEN] : HIDDEN',
         "HIDDEN",
         "answers",

@@ -20,7 +20,7 @@ import pytest
 import deniably as dn
 from deniably.core.languages.csv_text import spreadsheet_text
 from deniably.estimation.figures import groups
-from deniably.estimation.follow_up import follow_ups
+from deniably.estimation.shares_among_asked import follow_ups
 from deniably.results.subgroups import every_subgroup
 from deniably.survey.strata import stratum_text
 from deniably.workbench import rake

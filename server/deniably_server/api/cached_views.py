@@ -21,7 +21,7 @@ from flask import Flask, Response, current_app, request
 from deniably.authoring import compiling
 from deniably.core.errors import BadSurvey, Problem
 from deniably.survey.survey import Survey, read_survey, show_if
-from deniably_server.api import made_report_files
+from deniably_server.api import report_file_making
 from deniably_server.api.analysts import View
 from deniably_server.api.computation_queue import (
     ComputationQueue,
@@ -205,7 +205,7 @@ def computed_before(
 def _made(app: Flask, name: str, ending: str) -> Computed | RefusedJob:
     with app.app_context():
         try:
-            made_report_files.make(name, ending)
+            report_file_making.make(name, ending)
         except (Refusal, Unavailable) as error:
             return refused(error)
         return Computed([], b"")

@@ -18,7 +18,7 @@ from deniably_server.api.reports import BegunReport, begin_report
 from deniably_server.deferred import DeferredAnswer, EncodedAnswer, Refused
 from deniably_server.guard.headers import NO_STORE, SECURITY_HEADERS
 from deniably_server.guard.host_names import is_served
-from deniably_server.guard.limits import ServerLimits
+from deniably_server.guard.rate_limits import ServerLimits
 from deniably_server.storage.store import Store
 from deniably_server.watching.request_facts import (
     HEADER,

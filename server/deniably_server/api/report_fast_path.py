@@ -15,7 +15,7 @@ from deniably.survey.report import LARGEST_BODY
 from deniably_server.api.admission import HEADER
 from deniably_server.api.reports import begin_report
 from deniably_server.errors import Malformed
-from deniably_server.guard.limits import ServerLimits
+from deniably_server.guard.rate_limits import ServerLimits
 from deniably_server.storage.store import Store
 from deniably_server.watching import request_facts
 from deniably_server.web.body import JSON

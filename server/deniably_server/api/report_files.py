@@ -18,7 +18,7 @@ from deniably.workbench.fetching import COUNT
 from deniably.workbench.files.optional_libraries import NoExport, library
 from deniably.workbench.report_columns import note
 from deniably_server.api.cached_views import made_apart
-from deniably_server.api.made_report_files import find, key_of, make
+from deniably_server.api.report_file_making import find, key_of, make
 from deniably_server.api.report_lines import NDJSON
 from deniably_server.api.visibility import RESULTS, given_out_survey, layout_given_out
 from deniably_server.errors import Busy, NotFound

@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 from flask import request
 
 from deniably.core.counting import counted
-from deniably.estimation.follow_up import FollowUpCounts, Pairs, joint_counts
+from deniably.estimation.shares_among_asked import FollowUpCounts, Pairs, joint_counts
 from deniably.estimation.tally import Tally
 from deniably.results.among_asked import FollowUpReports, followed
 from deniably.results.by_stratum import FEWEST

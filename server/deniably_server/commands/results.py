@@ -126,7 +126,7 @@ def _of_tally(
     file: Path, confidence: float, strata: Mapping[str, str], by: str | None
 ) -> Results | Subgroups:
     from deniably.core.bounded_files import read_file
-    from deniably.estimation.follow_up import joint_counts
+    from deniably.estimation.shares_among_asked import joint_counts
     from deniably.exhibits.results_table import as_results
     from deniably.results.result import result
     from deniably.results.subgroups import shown_subgroups

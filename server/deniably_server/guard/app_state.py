@@ -7,7 +7,7 @@ from typing import cast
 from flask import Flask, current_app, request
 
 from deniably_server.guard.asker import Asker, asker_of
-from deniably_server.guard.limits import ServerLimits
+from deniably_server.guard.rate_limits import ServerLimits
 from deniably_server.storage.store import Store
 
 _KEY, _LIMITS = "deniably", "deniably_limits"

@@ -13,7 +13,7 @@ from math import ceil
 from time import monotonic, time
 
 from deniably_server.guard.asker import Asker
-from deniably_server.guard.limits import Buckets, RecentUse
+from deniably_server.guard.rate_limits import Buckets, RecentUse
 
 _LONGEST_WAIT = 3600
 """Seconds; nobody is told to wait longer."""

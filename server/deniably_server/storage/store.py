@@ -67,7 +67,7 @@ from deniably_server.storage.tables.register import (
     published_by,
     register_page,
 )
-from deniably_server.storage.tables.register_trees import RegisterTrees
+from deniably_server.storage.tables.register_listings import RegisterTrees
 from deniably_server.storage.tables.snapshots import (
     batch_of,
     current,

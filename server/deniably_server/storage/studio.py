@@ -55,7 +55,7 @@ from deniably_server.storage.tables.tokens import (
     find_token,
     renew_token,
 )
-from deniably_server.storage.tables.trials import draft_of_trial, enter_trial, trial_until
+from deniably_server.storage.tables.trial_links import draft_of_trial, enter_trial, trial_until
 
 Opened = Callable[[], AbstractContextManager[Connection]]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import ceil
 
 from deniably.core.languages.html import Html
-from deniably.results.drawing.plot import outline_on_map
+from deniably.results.drawing.choropleth import outline_on_map
 from deniably.survey.parts import Range
 from deniably.survey.questions import Point
 

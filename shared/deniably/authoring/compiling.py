@@ -26,14 +26,14 @@ from deniably.authoring.incompatible_keys import (
     problems_of_strata,
 )
 from deniably.authoring.key_types import WrittenBudget, WrittenWaves
-from deniably.authoring.panel_reidentification import (
+from deniably.authoring.panels import remembering, usual_history, wave_problems
+from deniably.authoring.reading import read
+from deniably.authoring.recognition_notes import (
     choice_note,
     drawn_afresh,
     recognition_note,
     recognition_problem,
 )
-from deniably.authoring.panels import remembering, usual_history, wave_problems
-from deniably.authoring.reading import read
 from deniably.authoring.schema import schema as schema
 from deniably.authoring.written import Choosing, WrittenQuestion, WrittenSurvey
 from deniably.authoring.written import slug as slug

@@ -27,7 +27,7 @@ from deniably.authoring.written import (
     named,
 )
 from deniably.core.errors import Problem
-from deniably.design.choosing import PLACES, made_by
+from deniably.design.named_mechanisms import PLACES, made_by
 from deniably.survey.parts import FIELD_NAME, Choice, odds_allowed
 from deniably.survey.questions import MOST_PARTS
 from deniably.survey.strata import APPENDED, RESERVED, check_strata

@@ -14,8 +14,8 @@ import msgspec
 from msgspec import Meta
 
 from deniably.core.canonical import LARGEST_INTEGER
-from deniably.design.calibration import Beyond
-from deniably.design.choosing import NAMES
+from deniably.design.best_mechanisms import Beyond
+from deniably.design.named_mechanisms import NAMES
 from deniably.survey.parts import (
     CHOICES,
     FEW_CHOICES,

@@ -23,7 +23,7 @@ from deniably.authoring.written import (
 )
 from deniably.core.coins import LARGEST
 from deniably.core.errors import Problem
-from deniably.design.choosing import made_by
+from deniably.design.named_mechanisms import made_by
 from deniably.mechanisms import Mechanism, Memoised
 from deniably.mechanisms.memoised import (
     Family,

@@ -20,8 +20,9 @@ from msgspec import Meta
 from deniably.authoring import key_types
 from deniably.authoring.key_types import Numeral, WrittenChoice, WrittenNumberPart
 from deniably.authoring.outlines import Side, outline
-from deniably.design.calibration import two_coins
-from deniably.design.choosing import (
+from deniably.design.best_mechanisms import two_coins
+from deniably.design.gridding import even_grid
+from deniably.design.named_mechanisms import (
     Task,
     choice_task,
     joint_task,
@@ -30,7 +31,6 @@ from deniably.design.choosing import (
     ticks_task,
     vector_task,
 )
-from deniably.design.gridding import even_grid
 from deniably.mechanisms import Mechanism
 from deniably.mechanisms.subset_selection import MOST_CHOICES, two_coin_odds
 from deniably.survey.parts import OUTLINE, Choice, Range, Value

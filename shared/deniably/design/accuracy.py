@@ -5,8 +5,8 @@ Needs the extra ``author``.
 
 from __future__ import annotations
 
+from deniably.design.best_mechanisms import cdf_variance
 from deniably.design.budgeting import SHARE
-from deniably.design.calibration import cdf_variance
 from deniably.estimation.channels import matrix
 from deniably.estimation.scores import of_target
 from deniably.estimation.variances import mean_variance, share_variance

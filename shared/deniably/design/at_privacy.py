@@ -8,8 +8,8 @@ from __future__ import annotations
 from fractions import Fraction
 from math import prod
 
-from deniably.design.calibration import beyond_of
-from deniably.design.choosing import (
+from deniably.design.best_mechanisms import beyond_of
+from deniably.design.named_mechanisms import (
     Task,
     choice_task,
     joint_task,

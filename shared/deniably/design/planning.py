@@ -17,14 +17,14 @@ from math import ceil, floor, inf, sqrt
 from statistics import NormalDist
 
 from deniably.design.at_privacy import mechanism_at
-from deniably.design.calibration import width_price
-from deniably.design.choosing import for_choice, for_mean, for_ticks
+from deniably.design.best_mechanisms import width_price
 from deniably.design.gridding import grid_support
-from deniably.estimation.conditional_shares import WIDEST
+from deniably.design.named_mechanisms import for_choice, for_mean, for_ticks
 from deniably.estimation.estimate import Pure
 from deniably.estimation.figures import Buckets, Group, Shares, groups
-from deniably.estimation.follow_up import FollowUp, expected_margin, follow_ups
 from deniably.estimation.scores import of_choice, of_target
+from deniably.estimation.shares_among_asked import FollowUp, expected_margin, follow_ups
+from deniably.estimation.shares_within_rows import WIDEST
 from deniably.survey.privacy import Privacy
 from deniably.survey.questions import Point, Question
 from deniably.survey.survey import Survey

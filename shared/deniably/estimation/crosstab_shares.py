@@ -13,10 +13,10 @@ from typing import Literal, Protocol
 import numpy as np
 
 from deniably.core.binomial import Floats
-from deniably.estimation.conditional_shares import ConditionalShares, Within
 from deniably.estimation.crosstab import Crosstab, PairTally, SupportRates, crosstab, joint_score
 from deniably.estimation.estimate import standard_error
 from deniably.estimation.intervals import population_interval
+from deniably.estimation.shares_within_rows import ConditionalShares, Within
 from deniably.estimation.weighted_tally import WeightedTally
 
 Axis = Literal[0, 1]

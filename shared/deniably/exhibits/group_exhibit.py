@@ -12,7 +12,7 @@ from deniably.exhibits.question_pictures import area_map
 from deniably.results import combined
 from deniably.results.document import PointResult
 from deniably.results.drawing import rounding
-from deniably.results.drawing.plot import group_letter
+from deniably.results.drawing.choropleth import group_letter
 from deniably.results.drawing.rounding import NARROW
 from deniably.results.groups import GroupsResult, on_square
 from deniably.results.provenance import Protection, ResultsSource

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from deniably.core.languages.html import Html
-from deniably.results.drawing import heat, plot, strip
+from deniably.results.drawing import choropleth, heat, strip
 from deniably.results.drawing.paper_columns import PaperColumns
 from deniably.results.drawing.paper_figure import PaperPart
 from deniably.results.drawing.paper_map import PaperMap
@@ -102,7 +102,7 @@ class AreaMap(PaperMap):
 
     def html(self) -> Html:
         """Returns the map, and next to it the content of ``beside``."""
-        mapped = plot.area_map(self.about, self.map, self.centres)
+        mapped = choropleth.area_map(self.about, self.map, self.centres)
         if self.beside is None:
             return mapped
         return Html.filled(

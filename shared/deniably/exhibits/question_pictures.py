@@ -31,7 +31,7 @@ from deniably.results.document import (
     SelectMultipleResult,
     VectorResult,
 )
-from deniably.results.drawing import axes, plot, rounding, strip
+from deniably.results.drawing import axes, dotplot, rounding, strip
 from deniably.results.drawing.axes import Axis
 from deniably.results.drawing.paper_figure import PaperPart
 from deniably.results.drawing.paper_strips import PaperStrips
@@ -278,23 +278,23 @@ def _dots(
     assert question.distribution is not UNSET
     places_: list[float] = []
     # Dot k is the quantile (k + 1/2) / DOTS, drawn in the middle of its bucket (Kay et al. 2016).
-    reached, beyond = 0.0, iter(range(plot.DOTS))
+    reached, beyond = 0.0, iter(range(dotplot.DOTS))
     wanted = next(beyond, None)
     for bucket in question.distribution:
         reached += bucket.consistent
         # 1e-9 allows for the error of the sum of floats.
-        while wanted is not None and (wanted + 0.5) / plot.DOTS <= reached + 1e-9:
+        while wanted is not None and (wanted + 0.5) / dotplot.DOTS <= reached + 1e-9:
             places_.append((float(bucket.low) + float(bucket.high)) / 2)
             wanted = next(beyond, None)
     # The adjusted shares may sum to a little less than 1: dots that are left go to the top.
-    places_ += [float(range_[1])] * (plot.DOTS - len(places_))
+    places_ += [float(range_[1])] * (dotplot.DOTS - len(places_))
     unsure = [
         quantile
         for quantile in quantiles
         if quantile.share > 0.5 and narrative.width(quantile, range_) > shown.UNSURE
     ]
     from_ = min((quantile.share for quantile in unsure), default=1.0)
-    known = sum((k + 0.5) / plot.DOTS < from_ for k in range(plot.DOTS))
+    known = sum((k + 0.5) / dotplot.DOTS < from_ for k in range(dotplot.DOTS))
     notes = [
         "Each dot is 1 in 20 people. Where single dots lie is a guess, because many shapes"
         " fit the reports. Trust the intervals."
@@ -307,7 +307,7 @@ def _dots(
             f" {shown.QUANTILES.get(last.share, f'{last.share:.0%}').lower()} may be anywhere from"
             f" {low} to {with_unit(high, question.mean.unit)}."
         )
-    return plot.dots(places_, known, axis), notes
+    return dotplot.dots(places_, known, axis), notes
 
 
 def _one_mean(

@@ -22,7 +22,7 @@ from scipy import special
 from deniably.core.binomial import Floats
 from deniably.core.bisection import smallest
 from deniably.lab.draws import Draws
-from deniably.mechanisms.gaussian_noise import analytic_delta, analytic_sigma
+from deniably.mechanisms.gaussian_delta import analytic_delta, analytic_sigma
 
 # --- noise --------------------------------------------------------------------------------------
 

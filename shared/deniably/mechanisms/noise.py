@@ -19,7 +19,7 @@ from deniably.core.coins import LARGEST, Coins
 from deniably.core.errors import BadAnswer, BadMechanism, BadReport
 from deniably.core.loss import Loss
 from deniably.mechanisms.cells import Cells, check_one
-from deniably.mechanisms.gaussian_noise import discrete_gaussian_vector_delta_upper
+from deniably.mechanisms.gaussian_delta import discrete_gaussian_vector_delta_upper
 from deniably.mechanisms.law import Finite, Noise, One, Several
 from deniably.mechanisms.parameters import Parameters, kept
 from deniably.mechanisms.positions import check_position, check_positions

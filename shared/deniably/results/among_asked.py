@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from deniably.estimation.follow_up import (
+from deniably.estimation.inversion import Mean
+from deniably.estimation.shares_among_asked import (
     AmongAsked,
     FollowUp,
     FollowUpCounts,
@@ -15,7 +16,6 @@ from deniably.estimation.follow_up import (
     counts_alone,
     follow_ups,
 )
-from deniably.estimation.inversion import Mean
 from deniably.estimation.tally import Tally
 from deniably.results import narrative
 from deniably.results.bands import band, bands

@@ -14,7 +14,7 @@ from typing import Protocol, TypedDict
 
 from deniably.core.errors import Incomparable
 from deniably.estimation.difference import holm
-from deniably.estimation.follow_up import FollowUpCounts
+from deniably.estimation.shares_among_asked import FollowUpCounts
 from deniably.estimation.tally import Tally
 from deniably.results.among_asked import followed
 from deniably.results.differences import AdjustedResult, Side, StatedDifference, Weighted

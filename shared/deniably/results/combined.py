@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from deniably.results import places, shown
 from deniably.results.document import ChoicePartResult, PointResult, ProductResult, SideResult
-from deniably.results.drawing import plot
+from deniably.results.drawing import choropleth
+from deniably.results.drawing.choropleth import AreaMap, MapSide
 from deniably.results.drawing.heat import Heat, HeatMargin, heat_cell
-from deniably.results.drawing.plot import AreaMap, MapSide
 
 _MOST_COLUMNS = 8  # that fit a page side by side
 
@@ -49,7 +49,9 @@ def areas(question: PointResult) -> AreaMap:
     first = _side(question.sides[0], [names_of_cell[0] for names_of_cell in names[::cells]])
     second = _side(question.sides[1], [names_of_cell[1] for names_of_cell in names[:cells]])
     out = [
-        plot.Area(index // cells, index % cells, cell.estimate, shown.of_cell("", cell).reading)
+        choropleth.Area(
+            index // cells, index % cells, cell.estimate, shown.of_cell("", cell).reading
+        )
         for index, cell in enumerate(question.cells)
         if cell.stands_out
     ]

@@ -14,12 +14,12 @@ from msgspec import Struct
 
 from deniably.core.binomial import Floats
 from deniably.core.errors import Incomparable
-from deniably.estimation.conditional_shares import ConditionalShares
 from deniably.estimation.crosstab import Crosstab, SupportRates, count_pairs, likeliest
 from deniably.estimation.crosstab_shares import Axis, CountedPairs, Crossing, WeightedPairs
 from deniably.estimation.estimate import project
 from deniably.estimation.independence import Independence, independence, weighted_independence
 from deniably.estimation.intervals import IntervalEnds
+from deniably.estimation.shares_within_rows import ConditionalShares
 from deniably.estimation.shrinkage_table import FEWEST_CELLS, shrunken_table
 from deniably.estimation.tally import Repeated, Values, support_rows
 from deniably.estimation.weighted_tally import Weighing

@@ -27,13 +27,13 @@ from deniably.estimation.difference import (
     between_means,
     holm,
 )
+from deniably.estimation.difference_among_asked import against_share, between_asked
 from deniably.estimation.estimate import supports
 from deniably.estimation.figures import SingleMean, groups
-from deniably.estimation.follow_up import ShareAmong
-from deniably.estimation.follow_up_difference import against_share, between_asked
 from deniably.estimation.intervals import IntervalEnds
 from deniably.estimation.inversion import Mean
 from deniably.estimation.means import against_value, between_ratios, ratio_and_value
+from deniably.estimation.shares_among_asked import ShareAmong
 from deniably.estimation.tally import Tally
 from deniably.mechanisms.law import Supporting
 from deniably.results.among_asked import FollowUpReports

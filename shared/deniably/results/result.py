@@ -12,10 +12,10 @@ from deniably.core.binomial import Floats
 from deniably.estimation import question_shares, smoothing
 from deniably.estimation.estimate import Estimate
 from deniably.estimation.figures import Average, Buckets, Group, Share, Shares, SingleMean, groups
-from deniably.estimation.follow_up import FollowUpCounts
 from deniably.estimation.inversion import Margin, Mean
 from deniably.estimation.question_distributions import Distribution
 from deniably.estimation.question_means import tally_of_part
+from deniably.estimation.shares_among_asked import FollowUpCounts
 from deniably.estimation.shrinkage import within
 from deniably.estimation.tally import Tally
 from deniably.mechanisms.law import Supporting

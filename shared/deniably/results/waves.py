@@ -22,7 +22,7 @@ from typing import TypedDict
 from deniably.core.errors import Incomparable
 from deniably.estimation import question_means
 from deniably.estimation.difference import holm, trend_of_means, trend_of_shares
-from deniably.estimation.follow_up import FollowUpCounts
+from deniably.estimation.shares_among_asked import FollowUpCounts
 from deniably.estimation.tally import Tally
 from deniably.results.among_asked import followed
 from deniably.results.differences import (

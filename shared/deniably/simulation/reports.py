@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniably.core.table import Cell, aligned
-from deniably.estimation.follow_up import FollowUpCounts, Pairs, follow_ups, joint_counts
+from deniably.estimation.shares_among_asked import FollowUpCounts, Pairs, follow_ups, joint_counts
 from deniably.estimation.tally import Tally
 from deniably.mechanisms.law import Supporting
 from deniably.simulation import bulk

@@ -15,7 +15,7 @@ import numpy as np
 
 from deniably.core.binomial import Floats
 from deniably.estimation.figures import FigureEstimate, groups
-from deniably.estimation.follow_up import (
+from deniably.estimation.shares_among_asked import (
     AmongAsked,
     FollowUp,
     among_asked,

@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from deniably.core.binomial import Floats
 from deniably.estimation.figures import Buckets, Group, Share, Shares, SingleMean, groups
-from deniably.estimation.follow_up import FollowUp
 from deniably.estimation.question_means import bucket_middles
+from deniably.estimation.shares_among_asked import FollowUp
 from deniably.simulation.people import Column, QuestionAnswers, blocks
 from deniably.survey.parts import Range
 from deniably.survey.questions import Number, Point, Question, VectorOfNumbers

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from msgspec import structs
 
 from deniably.core.errors import BadModel, NoFigure, NoResults
-from deniably.estimation.follow_up import FollowUpCounts, joint_counts
+from deniably.estimation.shares_among_asked import FollowUpCounts, joint_counts
 from deniably.estimation.tally import Tally
 from deniably.results.crosstabs import Blocks
 from deniably.results.document import SurveyResult

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from deniably.core.errors import Incomparable, NoFigure
-from deniably.estimation.follow_up import FollowUpCounts, follow_ups
+from deniably.estimation.shares_among_asked import FollowUpCounts, follow_ups
 from deniably.estimation.weighted_tally import Weighing
 from deniably.exhibits import (
     crosstab_exhibit,

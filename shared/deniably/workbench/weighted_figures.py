@@ -10,7 +10,7 @@ from msgspec import structs
 
 from deniably.core.binomial import Floats
 from deniably.core.errors import NoFigure
-from deniably.estimation.follow_up import among_asked, follow_ups
+from deniably.estimation.shares_among_asked import among_asked, follow_ups
 from deniably.estimation.tally import Tally
 from deniably.estimation.weighted_tally import Weighing
 from deniably.exhibits.tabular import Findings

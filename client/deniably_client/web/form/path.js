@@ -1,6 +1,6 @@
 // Finds the way through a survey with `ask` or `show_if`. Loaded only where needed.
 
-import { drawQuestions, hiddenQuestions } from "../survey/answers.js";
+import { drawQuestions, hiddenQuestions } from "../survey/conditions.js";
 import { words } from "../wording/words.js";
 
 /** @import { Answers, Definition, Question } from "../survey/types.js" */

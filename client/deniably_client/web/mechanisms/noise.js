@@ -5,7 +5,7 @@ import { LARGEST } from "../core/coins.js";
 import { BadAnswer, must } from "../core/errors.js";
 import { decimal, fraction, parts } from "../core/fraction.js";
 import { DECIMAL, anything, integer, like, object } from "../core/validators.js";
-import { keeps } from "./gaussian_noise.js";
+import { keeps } from "./gaussian_delta.js";
 import { checkPosition, checkPositions } from "./positions.js";
 
 /** @import { Coins } from "../core/coins.js" */

@@ -38,7 +38,7 @@ export async function makeReport(
     const known = survey.questions.some((question) => question.name === name);
     if (!known) throw new BadAnswer("the survey has no question of this name");
   }
-  const special = conditional(survey) && (await import("./answers.js"));
+  const special = conditional(survey) && (await import("./conditions.js"));
   drawn ??= special ? special.drawQuestions(survey, coins) : survey.questions;
   const questions = survey.questions.filter(({ name }) => drawn.some((each) => each.name === name));
   const names = new Set([...Object.keys(before), ...questions.map(({ name }) => name)]);

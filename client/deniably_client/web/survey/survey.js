@@ -28,7 +28,7 @@ export async function verify(definition, expectedDigest) {
   for (const [i, question] of survey.questions.entries()) {
     await checkQuestion(question, `survey.questions[${i}]`);
   }
-  if (conditional(survey)) (await import("./answers.js")).checkConditions(survey);
+  if (conditional(survey)) (await import("./conditions.js")).checkConditions(survey);
   checkWaves(survey);
   const { to, reports } = survey.results;
   must(!to || reports !== "public", "survey.results", "is not public", survey.results);

@@ -12,7 +12,7 @@ let modules = {};
 const MODULES = [
   "core/canonical.js", "core/coins.js", "core/errors.js", "device/memory.js", "device/part.js",
   "device/trade.js",
-  "mechanisms/mechanism.js", "survey/answers.js", "survey/survey.js", "trust/codes.js",
+  "mechanisms/mechanism.js", "survey/conditions.js", "survey/survey.js", "trust/codes.js",
   "audit/enumeration.js",
 ];
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from deniably.core.binomial import Floats
 from deniably.core.table import Cell
-from deniably.design.calibration import warner
+from deniably.design.best_mechanisms import warner
 from deniably.design.composition import (
     basic_composition,
     binomial_window,

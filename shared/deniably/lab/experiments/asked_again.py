@@ -13,7 +13,7 @@ from deniably.audit.memoised_waves import sent_probability
 from deniably.authoring.panels import with_memo
 from deniably.core.errors import BadMechanism
 from deniably.core.table import Cell
-from deniably.design.calibration import warner
+from deniably.design.best_mechanisms import warner
 from deniably.lab.catalogue import each_question, experiment
 from deniably.lab.curator import LaplaceNoise, Published, count
 from deniably.lab.draws import Draws

@@ -12,8 +12,8 @@ import numpy as np
 
 from deniably.core.table import Cell
 from deniably.design.alternatives import alternatives
-from deniably.design.calibration import laplace, one_gaussian
-from deniably.design.choosing import vector_task
+from deniably.design.best_mechanisms import laplace, one_gaussian
+from deniably.design.named_mechanisms import vector_task
 from deniably.design.planning import Goal, margin_for
 from deniably.estimation.scores import of_number
 from deniably.lab.catalogue import Case, experiment

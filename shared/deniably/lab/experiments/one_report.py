@@ -9,7 +9,7 @@ from math import prod, sqrt
 from typing import Annotated, Any
 
 from deniably.core.table import Cell
-from deniably.design.calibration import warner
+from deniably.design.best_mechanisms import warner
 from deniably.lab.catalogue import each_question, experiment
 from deniably.lab.draws import Draws
 from deniably.lab.experiment import ExperimentFindings, Reference

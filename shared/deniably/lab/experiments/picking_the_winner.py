@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from deniably.core.binomial import Floats
 from deniably.core.table import Cell
-from deniably.design.calibration import k_ary
+from deniably.design.best_mechanisms import k_ary
 from deniably.estimation.estimate import unbiased
 from deniably.lab.catalogue import each_question, experiment
 from deniably.lab.curator import LaplaceNoise, select, selection_law

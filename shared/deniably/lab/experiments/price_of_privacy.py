@@ -12,8 +12,8 @@ from typing import Annotated, Any, Literal, cast
 from deniably.core.counting import counted
 from deniably.core.table import Cell
 from deniably.design.alternatives import USUAL_DELTA
-from deniably.design.choosing import Task, choice_task, number_task
 from deniably.design.curve import survey_goals
+from deniably.design.named_mechanisms import Task, choice_task, number_task
 from deniably.design.planning import (
     Goal,
     Plan,

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from deniably.core.counting import counted
 from deniably.core.table import Cell
-from deniably.design.calibration import warner
+from deniably.design.best_mechanisms import warner
 from deniably.design.planning import Goal, estimable_groups, margin_for, mechanism_goal
 from deniably.estimation.estimate import unbiased
 from deniably.estimation.scores import of_choice

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from deniably.core.table import Cell
-from deniably.design.calibration import warner
+from deniably.design.best_mechanisms import warner
 from deniably.design.composition import kairouz_delta, kairouz_epsilon
 from deniably.estimation.scores import of_choice
 from deniably.lab.catalogue import experiment

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from deniably.results.drawing import plot
+from deniably.results.drawing import choropleth
+from deniably.results.drawing.choropleth import AreaMap
 from deniably.results.drawing.letters import fit, width, wrap
 from deniably.results.drawing.paper_strips import PaperStrips
-from deniably.results.drawing.plot import AreaMap
 from deniably.results.drawing.sheet import AXIS, GAP, INTERVAL, LEADING, MARK, SOFT, Sheet, plain
 from deniably.survey.parts import OUTLINE_SIDE
 
@@ -66,7 +66,7 @@ def _draw_map(sheet: Sheet, shown: AreaMap, centres: Sequence[tuple[float, float
     across, up = shown.sides
     sheet.paragraph(f"{up.label} (upwards)", AXIS, colour=SOFT)
     sheet.down(AXIS)
-    ticks = [(at, plain(text)) for at, text in plot.boundaries(up)]
+    ticks = [(at, plain(text)) for at, text in choropleth.boundaries(up)]
     ticks = [(at, fit(text, AXIS, _TICKS - 4)) for at, text in ticks]
     left = max(width(text, AXIS) for _, text in ticks) + 4
     side, top = min(sheet.across - left - AXIS, _MOST), sheet.at
@@ -81,9 +81,9 @@ def _draw_map(sheet: Sheet, shown: AreaMap, centres: Sequence[tuple[float, float
     ]
     _draw_areas(sheet, shown, left, top, side, rings)
     for index, (x, y) in enumerate(rings):
-        sheet.ring(x, y, _RING, plot.group_letter(index))
+        sheet.ring(x, y, _RING, choropleth.group_letter(index))
     sheet.down(side + 2)
-    below = plot.boundaries(across)
+    below = choropleth.boundaries(across)
     sheet.ticks([(left + side * at / 100, text) for at, text in below])
     sheet.down(1)
     words = wrap(plain(f"{across.label} (to the right)"), AXIS, sheet.across - left)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from deniably.estimation.follow_up import FollowUp, FollowUpCounts, weighted_counts
+from deniably.estimation.shares_among_asked import FollowUp, FollowUpCounts, weighted_counts
 from deniably.estimation.weighted_tally import Weighing
 from deniably.workbench.report_rows import ReportRows
 

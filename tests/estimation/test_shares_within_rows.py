@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from deniably.estimation.conditional_shares import SupportRates, Within
+from deniably.estimation.shares_within_rows import SupportRates, Within
 from support.soak import soak
 
 YES_NO: SupportRates = (exp(1) / (1 + exp(1)), 1 / (1 + exp(1)))

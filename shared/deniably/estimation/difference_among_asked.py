@@ -14,7 +14,7 @@ import numpy as np
 
 from deniably.core.binomial import Floats
 from deniably.estimation.difference import Difference, tested
-from deniably.estimation.follow_up import ShareAmong
+from deniably.estimation.shares_among_asked import ShareAmong
 
 _GRID = np.linspace(0, 1, 65)  # shares at which deviates are computed; linear in between
 

@@ -35,7 +35,7 @@ from deniably.mechanisms import (
     Vector,
     Window,
 )
-from deniably.mechanisms.gaussian_noise import discrete_sigma2
+from deniably.mechanisms.gaussian_delta import discrete_sigma2
 from deniably.mechanisms.subset_selection import subset_selection
 from deniably.survey.privacy import BITS, Privacy, to_decimal_text
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import deniably as dn
-from deniably.estimation.follow_up import (
+from deniably.estimation.shares_among_asked import (
     FollowUpCounts,
     ShareAmong,
     among_asked,

@@ -14,7 +14,7 @@ from functools import partial
 from itertools import chain
 from typing import Any, Generic, ParamSpec, TypeVar, get_type_hints
 
-from deniably.design.calibration import (
+from deniably.design.best_mechanisms import (
     Beyond,
     OfChoice,
     OfDistribution,

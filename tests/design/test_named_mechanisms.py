@@ -10,9 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deniably.core.binomial import Floats
+from deniably.design.best_mechanisms import cdf_variance, narrow_square_wave, two_coins, width_price
 from deniably.design.budgeting import best, in_one_report, sample, split
-from deniably.design.calibration import cdf_variance, narrow_square_wave, two_coins, width_price
-from deniably.design.choosing import for_choice, for_distribution, for_mean, for_ticks, for_vector
+from deniably.design.named_mechanisms import (
+    for_choice,
+    for_distribution,
+    for_mean,
+    for_ticks,
+    for_vector,
+)
 from deniably.estimation.channels import matrix
 from deniably.estimation.distribution import density
 from deniably.estimation.inversion import scores

@@ -24,9 +24,9 @@ import numpy.typing as npt
 
 from deniably.core.binomial import Floats, upper_tail
 from deniably.estimation.channels import matrix
-from deniably.estimation.conditional_shares import WIDEST
 from deniably.estimation.intervals import IntervalEnds
 from deniably.estimation.inversion import Mean, Uncertain, linear, scores, uncertain
+from deniably.estimation.shares_within_rows import WIDEST
 from deniably.estimation.tally import Tally, support_rows
 from deniably.estimation.weighted_tally import Ints, Weighing, WeightedTally
 from deniably.mechanisms.law import CoinEach, Finite, Law, Supporting
@@ -574,7 +574,8 @@ def among_asked(
     """Estimates the shares among those who were asked; None where reports do not determine them.
 
     Coverage at a nominal 0.95, 300 simulated surveys each, epsilon 1 to 8, n 30 to 5000, 5 to 100 %
-    asked, shares of 0 to 60 % and up to 20 choices: see ``tests/estimation/test_follow_up.py``.
+    asked, shares of 0 to 60 % and up to 20 choices: see
+    ``tests/estimation/test_shares_among_asked.py``.
     Raises ValueError without a report.
     """
     if counts.n < 1:
