@@ -28,14 +28,16 @@ _LOOK = 1 << 22
 
 
 class KeptFile(NamedTuple):
-    """A kept file: its path, and the SHA-256 of its bytes in hexadecimal."""
+    """A file that the server made once and keeps for later requests: its path, and the SHA-256 of
+    its bytes in hexadecimal."""
 
     path: Path
     digest: str
 
 
 class KeptFiles:
-    """The files that are kept in ``folder``, of at most ``maximum`` bytes together.
+    """A cache of files in ``folder``, so that each is made only once. Together they have at most
+    ``maximum`` bytes.
 
     Several processes may share a folder.
     """
@@ -44,8 +46,8 @@ class KeptFiles:
         self._folder, self._most = folder, maximum
 
     def find(self, key: str) -> KeptFile | None:
-        """Returns the file that was made for ``key``, a short name without points; None where there
-        is none."""
+        """Returns the file that was made for ``key``, a short name without dots. Returns None where
+        the folder has no such file."""
         for path in self._folder.glob(f"{key}.*"):
             if path.suffix != _PART:
                 with suppress(OSError):
@@ -54,8 +56,8 @@ class KeptFiles:
         return None
 
     def make(self, key: str, pieces: Iterable[bytes]) -> KeptFile:
-        """Writes the file for ``key`` from its ``pieces``, unless it is there, and returns it.
-        Raises OSError where the disk has too little room."""
+        """Returns the file for ``key``, and writes it first from ``pieces`` if the folder has no
+        such file. Raises OSError where the disk has too little room."""
         if kept := self.find(key):
             return kept
         self._forget_abandoned()

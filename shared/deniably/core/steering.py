@@ -51,8 +51,8 @@ def steering_problems(value: object) -> Iterator[Problem]:
     """Yields a Problem for every text in a survey's definition that has a character which changes
     how the text is displayed.
 
-    ``value`` is the definition as a JSON value. Line breaks are allowed in ``intro`` and
-    ``contact`` alone.
+    ``value`` is the definition as a JSON value. A line break is such a character, too, except in
+    ``intro`` and ``contact``.
     """
     for path, text in _texts(value, "$"):
         if why := _what_steers(path, text):
@@ -60,10 +60,11 @@ def steering_problems(value: object) -> Iterator[Problem]:
 
 
 def refused_texts(value: object) -> Iterator[Problem]:
-    """Yields the problems of ``steering_problems``, where each message also quotes the beginning
-    of the text.
+    """Yields a Problem for every text in a survey's definition that has a character which changes
+    how the text is displayed. Each message quotes the beginning of that text.
 
-    At most 64 characters are quoted, in ASCII.
+    At most 64 characters are quoted, in ASCII. ``steering_problems`` finds the same texts, and
+    quotes none.
     """
     for path, text in _texts(value, "$"):
         if why := _what_steers(path, text):

@@ -1,9 +1,10 @@
 """Windows that stand in for the best designs of means, which take long to find.
 
-A linear programme finds the best channel for a mean in 50 to 300 ms. The best window takes 2 ms,
-and its margin is within a tenth of the channel's. So a check that has to be quick takes a window
-where the best design is not known yet, and lists what is missing. Nothing is published from within
-a ``standing_in`` block.
+The best design is a ``Channel`` or a ``Window``, two classes of mechanisms. A linear programme
+finds the best channel for a mean in 50 to 300 ms. The best window takes 2 ms, and its margin is
+within a tenth of the channel's. So a check that has to be quick takes a window where the best
+design is not known yet, and lists what is missing. Nothing is published from within a
+``standing_in`` block.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ Known = Callable[[DesignKey], MeanMechanism | None]
 
 
 class StandIns:
-    """Looks up the best designs for means, with the best window in place of each unknown one."""
+    """Looks up the best designs for means. Where a design was not computed yet, ``find`` returns
+    the most accurate ``Window`` mechanism instead, and ``missing`` lists the key of the design."""
 
     def __init__(self, known: Known) -> None:
         self._known = known
@@ -37,12 +39,13 @@ class StandIns:
 
     @property
     def missing(self) -> list[DesignKey]:
-        """The keys of the unknown designs that were asked for, each once, in the order of the
-        requests."""
+        """The keys of the designs that were asked for and were not known, each once, in the order
+        of the requests."""
         return list(self._missing)
 
     def find(self, key: DesignKey) -> MeanMechanism:
-        """Returns the best design of a key if it is known, otherwise the best window."""
+        """Returns the best design for a key if it is known, otherwise the most accurate ``Window``
+        mechanism."""
         # Within one check a key has one answer, even if its design becomes known meanwhile.
         if key in self._missing:
             return self._missing[key]
@@ -56,9 +59,10 @@ _stand_ins: ContextVar[StandIns | None] = ContextVar("stand_ins", default=None)
 
 @contextmanager
 def standing_in(known: Known) -> Generator[StandIns]:
-    """Replaces the best designs for means by the best windows within the block, if not ``known``.
+    """Makes ``design_for_mean`` return the most accurate ``Window`` mechanism, within the block,
+    for each design that the function ``known`` does not return.
 
-    Within the block no such design is computed. Yields the ``StandIns``, which lists the missing
+    No best design is computed within the block. Yields the ``StandIns``, which lists the missing
     designs.
     """
     stand_ins = StandIns(known)
@@ -70,9 +74,10 @@ def standing_in(known: Known) -> Generator[StandIns]:
 
 
 def design_for_mean(key: DesignKey) -> MeanMechanism:
-    """Returns the best design of a key, and computes it if need be.
+    """Returns the best design for a key, and computes it if need be.
 
-    Within ``standing_in`` nothing is computed: the result is a known design, or the best window.
+    Within ``standing_in`` no best design is computed: the result is a known design, or the most
+    accurate ``Window`` mechanism.
     """
     stand_ins = _stand_ins.get()
     return best_for_mean(*key).mechanism if stand_ins is None else stand_ins.find(key)

@@ -131,11 +131,13 @@ class CountedSince:
 
 
 def first_counted_day(day: str, seen: Sequence[str | None]) -> str:
-    """Returns the first day whose charges still count (SPEC 8.1).
+    """Returns the first day whose charges still count (SPEC 8.1): 364 days before ``day``, or
+    before the earliest day in ``seen`` if that is earlier than ``day``.
 
-    That is the first of 365 days. The last of these is ``day``, or the earliest day in ``seen`` if
-    that is before it. ``seen`` has the last day of each register that matters, None where it is not
-    known. If ``seen`` is empty or has a None, the result is "", and every day counts.
+    ``day`` is today by the device's clock. ``seen`` has the day of the last entry of several
+    servers' registers: for an author's total of all that list the author, for the overall total of
+    all that the device knows. A day that is not known is None. If ``seen`` is empty or has a None,
+    the result is "", and every day counts.
     """
     if not seen or None in seen:
         return ""
@@ -284,7 +286,8 @@ def check_limits(scope: Scope, before: Loss, added: Loss, limits: Limits) -> Non
 def share(loss: Loss, scope: Scope, limits: Limits) -> int:
     """Returns the percentage of a scope's limit that a loss takes, rounded up.
 
-    It is that of the limit of epsilon or of the limit of delta, whichever is larger.
+    The result is the larger of two percentages: of the limit of epsilon, and of the limit of
+    delta.
     """
     return max(percent(loss, limits.of_scope(scope)), percent(loss, limits.delta, of_delta=True))
 

@@ -41,11 +41,12 @@ class WeightedTally:
     ``totals`` and ``squares`` have the shape (h, ..., c); h is 1 without strata. ``people`` (h,) is
     the number of reports in each stratum of the sample, whatever their weights. The axes between h
     and c are for several figures of the same reports, which every method computes at once. A score
-    has one value for each kind, shape (c,) or (..., c). "Effective people" are as many people
-    without weights as would give the same variance. If all weights are equal, they are the people,
-    and ``counts`` are the plain counts.
+    has one value for each kind, shape (c,) or (..., c). The number of "effective people" is how
+    many people without weights would give the same variance. Without strata, and with equal
+    weights, it is the number of reports.
 
-    Raises BadModel where all weights are 0, a stratum has one report, or there are fewer than two.
+    Raises BadModel where all weights are 0, where a stratum has only one report, or where there are
+    fewer than two reports in all.
     """
 
     people: Ints
@@ -129,8 +130,11 @@ class WeightedTally:
         return result
 
     def counts(self, score: Floats) -> Floats:
-        """Returns the counts of effective people by kind, for the mean of a score; shape (...,
-        c)."""
+        """Returns how many effective people the reports of each kind stand for, in the mean of a
+        score; shape (..., c).
+
+        Without strata, and with equal weights, that is the number of reports of each kind.
+        """
         counts: Floats = self.effective(score)[..., None] * self.shares
         return counts
 
@@ -198,8 +202,9 @@ class Weighing:
         """Returns the weighted tally of pairs of reports for each pair of choices, shape (h, k1,
         k2, 4).
 
-        Supports are 0/1, shapes (n, k1) and (n, k2). The last axis is for pairs of reports that
-        support both choices, the first alone, the second alone, and neither.
+        ``first`` (n, k1) and ``second`` (n, k2) are 1 where a person's report supports a choice,
+        else 0. The last axis is for pairs of reports that support both choices, the first alone,
+        the second alone, and neither.
         """
         bits, others = np.asarray(first), np.asarray(second)
 

@@ -64,10 +64,11 @@ class Entry:
         return {name: reader for name, reader in self.inputs.items() if name not in taken}
 
     def read(self, values: Mapping[str, object], case: Case | None = None) -> dict[str, Any]:
-        """Returns the checked value of every input that ``left(case)`` returns, by name.
-        ``values`` has Python values or texts; an input that it lacks gets its default.
+        """Returns {name: checked value} of the inputs that a reader has to choose: those that
+        ``left(case)`` returns. ``values`` has Python values or texts by name of the input; an input
+        that is not in ``values`` gets its default.
 
-        Raises ValueError if there is no such input, or if a value is out of range.
+        Raises ValueError if ``values`` has another name, or a value that is out of range.
         """
         left = self.left(case)
         if unknown := sorted(set(values) - set(left)):
@@ -80,8 +81,9 @@ class Entry:
         }
 
     def run(self, case: Case | None = None, /, **given: object) -> Experiment:
-        """Runs the experiment with these inputs, on a survey's ``case`` if given. Raises ValueError
-        if there is no such input, or if a value is out of range."""
+        """Runs the experiment with the inputs ``given``, on a survey's ``case`` if there is one.
+        Raises ValueError if the experiment does not take one of these inputs, or if a value is out
+        of range."""
         if case is None:
             return self.function(**self.read(given))
         return replace(self.function(**self.read(given, case), **case.given), about=case.about)

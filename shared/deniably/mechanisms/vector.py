@@ -23,11 +23,11 @@ MOST_PARTS = 64
 class Vector(Parameters, frozen=True, tag="vector"):
     """A mechanism that reports ``s`` of an answer's numbers, picked at random.
 
-    ``parts`` has a mechanism for each of the numbers, which randomises it. The sample does not
-    depend on the answer. The privacy loss is the sum of the ``s`` largest losses of parts. With all
-    numbers and discrete Laplace noise this is the L1 mechanism of Dwork et al. 2006; with s = 1 it
-    is coordinate sampling (Duchi, Jordan and Wainwright 2018). Raises BadMechanism where the
-    integers break SPEC 2.14.
+    ``parts`` has for each of the numbers the mechanism that randomises it. Which numbers are picked
+    does not depend on the answer. The privacy loss is the sum of the ``s`` largest losses of parts.
+    With all numbers and discrete Laplace noise this is the L1 mechanism of Dwork et al. 2006; with
+    s = 1 it is coordinate sampling (Duchi, Jordan and Wainwright 2018). Raises BadMechanism where
+    the integers break SPEC 2.14.
     """
 
     s: int
@@ -41,8 +41,8 @@ class Vector(Parameters, frozen=True, tag="vector"):
 
     @property
     def loss(self) -> Loss:
-        """Privacy loss of one report: the sum of the ``s`` largest losses of parts, which is a
-        bound."""
+        """An upper bound of the privacy loss of one report: the sum of the ``s`` largest losses of
+        parts."""
         return largest([part.loss for part in self.parts], self.s)
 
     @property
@@ -52,14 +52,16 @@ class Vector(Parameters, frozen=True, tag="vector"):
 
     @kept
     def law(self) -> Several:
-        """The law of a report, which has ``s`` numbers, each by the law of its part."""
+        """The law of a report: ``s`` of the numbers, each with the probabilities of the mechanism
+        that randomises it."""
         return Several(tuple(part.law for part in self.parts), self.s)
 
     def randomise(self, answer: Sequence[int], coins: Coins) -> Cells:
-        """Draws a report for an answer of one position per part.
+        """Draws a report for an answer, which has a position for each of the numbers.
 
-        The report has an integer ``number * len(parts) + part`` for each part that is picked, in
-        the order of the parts. Raises BadAnswer before any draw.
+        The report has an integer ``number * len(parts) + part`` for each of the ``s`` numbers that
+        are picked, in the order of ``part``. That is the index of its mechanism, and ``number`` is
+        what the mechanism reports. Raises BadAnswer before any draw.
         """
         d = len(self.parts)
         if len(answer) != d:

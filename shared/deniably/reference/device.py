@@ -32,7 +32,11 @@ EMPTY: Document = {
 
 
 def published(definition: Definition) -> Definition:
-    """Returns a checked definition in a form whose digests are computed only once."""
+    """Returns a definition as ``Published`` objects, which compute their digest only once: one for
+    the definition, and one for each of its questions.
+
+    The definition must not change any more, like one that was published. It is not checked here.
+    """
     questions = [Published(question) for question in definition["questions"]]
     return Published(definition | {"questions": questions})
 
@@ -55,7 +59,8 @@ def draw_questions(definition: Definition, coins: Blocks) -> list[str]:
 
 
 def draw_order(document: Document, definition: Definition, coins: Blocks) -> Document:
-    """Returns the memory with an order of the survey's questions (SPEC 4.7, step 1).
+    """Returns the device's memory ``document`` with a random order of the survey's questions added
+    (SPEC 4.7, step 1).
 
     The order is drawn with a new coins object.
     """
@@ -122,7 +127,7 @@ def answer(
     limits: Mapping[str, str],
     noted: dict[str, Any] | None = None,
 ) -> Document:
-    """Returns the memory after a survey is answered.
+    """Returns the device's memory after a survey is answered; ``document`` is the memory before.
 
     ``drawn`` are the names of the questions that this device asks. ``noted``, if given, receives
     the names of the ``hidden`` questions and the inputs that were ``given`` to mechanisms. Raises
@@ -188,7 +193,7 @@ def _charged(
     document: Document, definition: Definition, author: str, day: str, drawn: list[str],
     changed: Sequence[str], limits: Mapping[str, str],
 ) -> tuple[list[str], list[dict[str, Any]], dict[str, Any]]:  # fmt: skip
-    """(names that are asked, their entries, waves after); the same again is not added up again."""
+    """(names that are asked, their entries, waves after), kept for calls with equal arguments."""
     version = digest(definition)
     kept = document["reports"].get(version)
     known = sorted(parse(kept["text"])["values"]) if kept else None
@@ -207,7 +212,8 @@ def _charged(
 
 
 def mark_sent(document: Document, version: str) -> Document:
-    """Returns the memory with the report of ``version`` marked as sent."""
+    """Returns the device's memory ``document`` with one report marked as sent: that to the survey
+    whose definition has the digest ``version``."""
     kept = document["reports"][version] | {"sent": True}
     return document | {"reports": document["reports"] | {version: kept}}
 
@@ -220,7 +226,7 @@ def receipt(text: str) -> str:
 def check_trade(
     modulus: int, trade: Mapping[str, str], code: str, coins: Blocks, rest: Sequence[bytes]
 ) -> None:
-    """Raises Invalid unless ``trade`` was made of these random bytes and of nothing else.
+    """Raises Invalid unless ``trade`` was made of the given random bytes and of no others.
 
     A trade exchanges an invitation for a ticket (SPEC 11.3, steps 1 and 2). Its id comes from
     ``coins``; prefix and salt are among the other blocks, ``rest``.

@@ -28,7 +28,7 @@ WIDEST_USEFUL = 0.15
 """The half-width of an interval (as a share) above which results say how many answers would
 help."""
 WANTED = 0.10
-"""The half-width that this number of answers would bring."""
+"""The half-width that the stated number of answers would bring."""
 
 HIDDEN_MEAN = (
     "The mean cannot be told from these reports: the noise of this question hides its buckets."
@@ -136,10 +136,11 @@ def mean_sentence(subject: str, reading: Reading, confidence: float) -> str:
 def median_sentence(
     quantiles: Sequence[QuantileResult], ends: tuple[str, str], unit: str, confidence: float
 ) -> str:
-    """Returns a sentence that states the median with its interval. If ``knows_shape`` is false,
-    the sentence says instead that the reports do not show the shape of the distribution.
+    """Returns a sentence that states the median with its interval.
 
-    ``ends`` are the ends of the range as text.
+    Where ``quantiles`` have no median, or one whose interval is wider than a quarter of the range,
+    the sentence says that the reports do not show the shape of the distribution. ``ends`` are the
+    ends of the range as text.
     """
     if not knows_shape(quantiles, ends):
         return UNDETERMINED
@@ -168,7 +169,8 @@ def width(quantile: QuantileResult, ends: tuple[str, str]) -> float:
 
 def too_wide(question: Question, estimate: Estimate) -> list[str]:
     """Returns a list with one sentence that states how many answers would bring every share within
-    10 points. Empty where intervals are narrow enough, or where reports do not support choices."""
+    10 points. The list is empty where intervals are narrow enough, or where reports do not name
+    choices."""
     half = float(np.max(estimate.high - estimate.low)) / 2
     law = question.mechanism.law
     if half <= WIDEST_USEFUL or not isinstance(law, Supporting):
@@ -182,8 +184,8 @@ def too_wide(question: Question, estimate: Estimate) -> list[str]:
 
 def mean_too_wide(mean: Mean, low: float, high: float, label: str = "") -> list[str]:
     """Returns a list with one sentence that states how many answers would bring a mean within a
-    tenth of its range from ``low`` to ``high``. Empty where the interval is narrow enough.
-    ``label`` names the number, in a question with several."""
+    tenth of its range from ``low`` to ``high``. The list is empty where the interval is narrow
+    enough. ``label`` names the number, in a question with several."""
     about = f"{label}: about" if label else "About"
     half = (mean.population_margin.high - mean.population_margin.low) / 2
     if half <= WIDEST_USEFUL * (high - low):
@@ -209,7 +211,7 @@ def rates(question: Question) -> tuple[float, float] | None:
     """Returns (p, q): the probability that a report supports the true choice, and the probability
     that it supports any other given choice.
 
-    Returns None where reports do not support choices.
+    Returns None where reports do not name choices.
     """
     law = question.mechanism.law
     if isinstance(law, Supporting):

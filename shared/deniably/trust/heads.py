@@ -19,7 +19,7 @@ from deniably.trust.trees import Trees, trees_of
 
 @dataclass(frozen=True)
 class Head:
-    """A summary of a whole register in a few hashes.
+    """A summary of a server's whole register in a few hashes.
 
     ``count`` is the number of entries. ``head`` is the hash of the last entry. ``log`` is the root
     of the hash tree over all entries, ``map`` the root of the hash tree over the names of surveys.
@@ -47,7 +47,8 @@ class Head:
 
 @dataclass(frozen=True)
 class SignedHead:
-    """A head with its server's signature. ``signature.author`` is the server's public key."""
+    """The head of a server's register, with the server's signature. ``signature.author`` is the
+    server's public key."""
 
     head: Head
     signature: Signature
@@ -59,7 +60,7 @@ class SignedHead:
         return {**self.head.document, **signature}
 
     def check(self) -> None:
-        """Raises BadRegister unless the server signed the head."""
+        """Raises BadRegister unless the signature is that of this head by the server's key."""
         try:
             verify_text(_signed(self.head), self.signature)
         except BadSignature:
@@ -67,7 +68,7 @@ class SignedHead:
 
 
 def sign_head(head: Head, key: Key) -> SignedHead:
-    """Returns the head with the signature of a server's key."""
+    """Returns a head with its signature, which is made with the server's ``key``."""
     return SignedHead(head, key.sign_text(_signed(head)))
 
 

@@ -37,8 +37,9 @@ class Observed:
 
     ``document`` is the memory that it stored, and ``blocks`` are the random bytes that it got from
     the operating system in this step. ``digest`` is that of the receipt. ``refused`` is true if the
-    device refused the answers; ``broken`` is the error, in words, if it ended in one. ``trade`` is
-    what it stored to exchange an invitation for a ticket, before the server signed that.
+    device refused the answers; ``broken`` is the error, in words, if the step ended in one.
+    ``trade`` is what the device stored to exchange an invitation for a ticket, before the server
+    signed the ticket.
     """
 
     document: str
@@ -53,8 +54,11 @@ class Observed:
 class Difference:
     """A step in which a device departs from the specification.
 
-    ``why`` is a sentence about it, empty where the reports differ. ``kept`` is the part of the
-    device's memory that differs, and ``right`` is the same part by the reference.
+    ``step`` is its number in the scenario, from 0. ``kept`` is what the device stored, and
+    ``right`` what the reference makes of the same random bytes: a report, another part of the
+    memory, or all of it. Where there is nothing to compare, ``right`` is empty, and ``kept`` may
+    be. ``why`` says what is wrong; it is empty if ``kept`` and ``right`` are two different reports,
+    or if ``kept`` is "no report".
     """
 
     step: int

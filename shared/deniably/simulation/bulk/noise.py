@@ -157,10 +157,11 @@ def bounded_laplace(mechanism: BoundedLaplace, answers: Int64) -> Int64:
     """Returns the reported positions of n people, shape (n,): each valid position in ``answers``
     plus Laplace noise, kept within the grid.
 
-    The mechanism either clamps a position outside the grid to its nearest end, or resamples: the
-    noise is drawn again. With a large scale, most draws would have to be repeated. Then a position
-    y is proposed uniformly on the grid instead, and kept with probability ``e**-(|y - x| /
-    scale)``, where x is the answer. Both methods have the same distribution.
+    One kind of this mechanism moves a position outside the grid to the nearest end. The other
+    resamples: it draws noise until the position is on the grid. With a large scale, that would take
+    many draws. Then a position y is drawn uniformly on the grid instead, and kept with probability
+    ``e**-(|y - x| / scale)``, where x is the answer, or else drawn again. The distribution is that
+    of resampling.
     """
     k, scale = mechanism.k, ratio(mechanism.scale, "scale")
     t, s = scale.numerator, scale.denominator

@@ -149,11 +149,11 @@ class Split:
     exactly proportional to its weight.
 
     Source: the condensed table of Marsaglia, Tsang and Wang 2004 (J. Stat. Software 11:3), one
-    table for each count, without its rounding. Of the W = 2**bits words, floor(W * weight / total)
-    are assigned to a value. For each word left over, a second draw chooses the value, in
-    proportion to the remainders (W * weight) % total. The second draw uses 52 bits, and more where
-    these do not decide between two values. The table of a count is made when the count first
-    occurs.
+    table for each count, without its rounding. The first draw is one of W = 2**bits equally likely
+    words. Of these, floor(W * weight / total) are assigned to each value. If the word is one of
+    those left over, a second draw chooses the value, in proportion to the remainders
+    (W * weight) % total. The second draw uses 52 bits, and more where these do not decide between
+    two values. The table of a count is made when the count first occurs.
     """
 
     def __init__(self, maximum: int, bits: int) -> None:
@@ -213,9 +213,12 @@ class Split:
         return drawn
 
     def resolved(self, count: int, fine: int, bits: int) -> int:
-        """Returns the value that a second draw chooses for ``count``. The draw is a number u in
-        [0, 1), and ``fine`` has its first ``bits`` bits; further bits are drawn until they
-        decide."""
+        """Returns a value for ``count`` where the first draw, a look-up in the table, gave none.
+
+        The second draw is a random number u in [0, 1), which chooses a value in proportion to the
+        remainders. Its first bits are drawn already: ``fine`` is floor(u * 2**bits). Further bits
+        are drawn until only one value is possible.
+        """
         rest = self.remainders[count]
         ends = list(accumulate(rest.values()))
         while True:

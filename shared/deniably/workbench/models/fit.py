@@ -62,7 +62,7 @@ class Slope(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class Scaling:
     """A change of units of p columns: x (n, p) becomes z = (x / ``reach`` - ``middle``) /
-    ``size``.
+    ``size``, in each column.
 
     The matrix ``back`` (p, p) converts coefficients: if x @ b = z @ g, then b = ``back`` @ g.
     ``constant`` (p,) is a g for which z @ g is 1 in every row; None where no such g exists.
@@ -81,13 +81,14 @@ class Scaling:
 
 
 def scaling(blocks: Callable[[], Iterable[Floats]]) -> Scaling:
-    """Returns the scaling of p columns to mean 0 and size 1, so that units do not matter to the
-    fit.
+    """Returns the scaling that gives each of p columns the root mean square 1, so that units do not
+    matter to the fit.
 
-    ``blocks()`` yields the rows in blocks, shape (..., p), and is called several times. Columns
-    are centred only if a constant column is among them. Raises BadModel where a column is 0 in
-    every row, or varies only by rounding. Raises Collinear, with the number of the column, where a
-    column is a linear combination of those before.
+    If a constant column is among them, all others are centred first: they get the mean 0, and so
+    the standard deviation 1. ``blocks()`` yields the rows in blocks, shape (rows, p), and is
+    called several times. Raises BadModel where a column is 0 in every row, or varies only by
+    rounding. Raises Collinear, with the number of the column, where a column is a linear
+    combination of those before.
     """
     reach = np.max([np.abs(x).max(axis=0) for x in blocks()], axis=0)  # no square beyond floats
     if not reach.all():
@@ -130,8 +131,8 @@ def scaling(blocks: Callable[[], Iterable[Floats]]) -> Scaling:
 
 @dataclass(frozen=True, eq=False)
 class Standardised:
-    """Columns ``z`` of mean 0 and size 1. The matrix ``back`` converts coefficients: if x @ b = z
-    @ g for the original columns x, then b = ``back`` @ g."""
+    """Columns ``z`` that were scaled as ``scaling`` says. The matrix ``back`` converts
+    coefficients: if x @ b = z @ g for the original columns x, then b = ``back`` @ g."""
 
     z: Floats
     back: Floats
