@@ -95,10 +95,12 @@ def test_four_ways_are_compared_at_about_the_same_price() -> None:
     assert [each.chosen for each in (own, everything, some, joint)] == [True, False, False, False]
     assert own.operations == []
     assert own.crosstabs
-    assert own.crossed == "Answers of two questions can be crossed."
+    assert own.crossed == "You can see how the answers to two questions go together."
     assert after(document, some.operations).asked == 2
     assert some.lost == "Each question is asked of 1 in 2 people, and each pair of 1 in 6."
-    assert some.crossed == "Answers of two questions can be crossed, of those who are asked both."
+    assert some.crossed == (
+        "You can see how the answers to two questions go together, from those who are asked both."
+    )
     product, rest = after(document, joint.operations).questions
     assert isinstance(product, Product)
     assert [part.name for part in product.parts] == ["a", "b", "c"]
@@ -120,7 +122,10 @@ def test_numbers_alone_give_no_cross_tables() -> None:
     number = {"type": "number", "minimum": 0, "maximum": 80}
     own, *_ = view_of(survey_of(yes_no("a"), yes_no("b") | number, yes_no("c") | number)).ways
 
-    assert (own.crosstabs, own.crossed) == (False, "No answers can be crossed.")
+    assert (own.crosstabs, own.crossed) == (
+        False,
+        "You cannot see how the answers to two questions go together.",
+    )
 
 
 def test_a_question_alone_is_asked_of_everybody() -> None:

@@ -50,6 +50,7 @@ README = ROOT / "server/screenshots"
 FOLDER = ROOT / "client/screenshots"
 WIDTHS = {390: 0.7, 1280: 0.45}
 """Widths of the window, and how much of its size a picture has."""
+HEIGHT = 780
 ALL = [(width, scheme) for width in WIDTHS for scheme in ("light", "dark")]
 FEW = [(390, "light"), (1280, "dark")]
 """Of what few people see."""
@@ -133,7 +134,7 @@ class Album:
         """All states of a walk, which is walked through again for each look."""
         for width, scheme in looks:
             context = self.browser.new_context(
-                viewport={"width": width, "height": 780},
+                viewport={"width": width, "height": HEIGHT},
                 color_scheme=scheme,  # type: ignore[arg-type]
                 reduced_motion="reduce",
             )
@@ -143,7 +144,11 @@ class Album:
             context.close()
 
     def _keep(self, page: Page, state: str, width: int, scheme: str) -> None:
+        # In a window as high as the page, as what sticks to its foot would cover something else.
+        height: int = page.evaluate("document.documentElement.scrollHeight")
+        page.set_viewport_size({"width": width, "height": height})
         picture = page.screenshot(full_page=True)
+        page.set_viewport_size({"width": width, "height": HEIGHT})
         name = f"{re.sub(r'[^a-z0-9]+', '-', state.lower())}-{width}-{scheme}.webp"
         data: str = self._darkroom.evaluate(
             _SHRINK, [base64.b64encode(picture).decode(), WIDTHS[width], _HIGHEST, _QUALITY]

@@ -22,6 +22,12 @@ from support.studio_pages import SAVED, expert_words, look_at
 pytestmark = pytest.mark.browser
 
 LARGEST_SCRIPTS, LARGEST_STYLES = 25_000, 4_096
+UNDER_THE_FOOT = """() => {
+  const focused = document.activeElement, foot = document.querySelector("#foot");
+  if (focused === foot) return "the foot itself";
+  const { top } = foot.getBoundingClientRect();
+  return focused.getBoundingClientRect().bottom > top ? focused.outerHTML : "";
+}"""
 CHOSEN = ".way[aria-current] h3"
 READY = "#ways .way"
 QUESTIONS: list[dict[str, Any]] = [
@@ -166,7 +172,7 @@ def test_more_people_see_more(page: Page, opened: Callable[..., str]) -> None:
     assert fact(page, "Plus or minus") != wide
     page.fill("#expect", "60000")
     page.keyboard.press("Tab")
-    page.wait_for_selector("text=read something between 29 and 31")
+    page.wait_for_selector("text=read between 29 and 31")
     assert page.locator("text=With so few people").count() == 0
 
 
@@ -298,7 +304,7 @@ def test_on_a_phone_three_figures_stick_to_the_foot_and_open_the_balance(
     assert words[0] == "Privacy spent"
     assert words[1:4] == ["66 of 100", "Of 600 people", words[3]]
     assert re.fullmatch(r"± \d+ to \d+", words[3])
-    assert words[4:] == ["Phones", "accept it"]
+    assert words[4:] == ["Phones accept", "this survey"]
     box = page.locator("#foot").bounding_box()
     assert box
     assert round(box["y"] + box["height"]) == 700
@@ -310,6 +316,25 @@ def test_on_a_phone_three_figures_stick_to_the_foot_and_open_the_balance(
     assert page.evaluate("document.activeElement.id") == "fields"
     page.set_viewport_size({"width": 1280, "height": 700})
     assert not page.is_visible("#foot")
+
+
+def test_on_a_phone_the_foot_covers_nothing_that_has_the_focus(
+    page: Page, opened: Callable[..., str]
+) -> None:
+    address = opened(questions=QUESTIONS[:3])
+    page.set_viewport_size({"width": 390, "height": 700})
+    page.goto(f"{address}?question=q2")
+    page.wait_for_selector("#foot b")
+    places: list[str] = []
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        place = page.evaluate(UNDER_THE_FOOT)
+        if place == "the foot itself":
+            break
+        places.append(place)
+
+    assert len(places) > 20
+    assert [place for place in places if place] == []
 
 
 # --- weight -------------------------------------------------------------------------------------

@@ -32,8 +32,9 @@ def half_width(question: Mapping[str, Any], figures: Any) -> str:
     widest = max(figures, key=lambda each: each.margin)
     if widest.unit == "share":
         return f"{round(100 * widest.margin)} of 100"
-    span = float(question.get("maximum", 1)) - float(question.get("minimum", 0))
-    return f"{widest.margin * span:.2g}"
+    if "maximum" not in question:  # its parts have ranges of their own
+        return f"{100 * widest.margin:.2g} % of the range"
+    return f"{widest.margin * (float(question['maximum']) - float(question['minimum'])):.2g}"
 
 
 @pytest.mark.parametrize("seed", [*range(4), *map(soak, range(4, 200))])

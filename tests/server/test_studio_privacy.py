@@ -11,6 +11,7 @@ import pytest
 from flask import Flask
 
 from deniably.authoring.compiling import compile_survey
+from deniably.design.power import plan_power
 from deniably.survey.spending import privacy_spent
 from deniably.survey.survey import Survey, read_survey
 from deniably_server.guard.app_state import store_of
@@ -105,18 +106,73 @@ def test_four_ways_are_side_by_side_with_what_each_costs_and_gives_up(author: Au
     assert found["some"].startswith("Each device draws 2 of the 4")
     assert "Privacy spent 88 of 100" in found["some"]
     assert "Each question is asked of 1 in 2 people, and each pair of 1 in 6." in found["some"]
-    assert "Answers of two questions can be crossed" in found["own"]
-    assert "changed only in the file" in found["joint"]
+    assert "You can see how the answers to two questions go together." in found["own"]
+    assert "Only “Undo” makes them single questions again." in found["joint"]
 
 
 def test_it_says_what_is_learnt_and_how_many_people_a_difference_needs(author: Author) -> None:
     page = words(figures(author, author.begin(FOUR | {"expect": 600})))
 
     assert "If 30 of 100 people say so" in page
-    assert "between 22 and 38" in page
+    assert "Theft? 8 of 100 If 30 of 100 people say so" in page, "of which question it is"
+    assert page.count("If 30 of 100") == 1
+    assert "read between 22 and 38." in page
     assert "With so few people" not in page
-    assert re.search(r"To see a difference of 10 points .* Theft\? 3,300 Accident\? 3,300", page)
-    assert "Asked openly, without protection 830" in page
+    groups = page.partition("To compare two groups")[2]
+    assert "Needed 600 show Theft? 3,300 24 of 100 Accident? 3,300 24 of 100" in groups
+    assert "Asked openly, without protection 830 12 of 100" in groups
+
+
+@pytest.mark.parametrize("people", [300, 600, 4000])
+def test_the_difference_that_so_many_people_show_is_seen_8_times_in_10(
+    author: Author, people: int
+) -> None:
+    id_ = author.begin(FOUR | {"expect": people})
+    page, survey = words(figures(author, id_)), survey_of(definition(author, id_))
+    groups = page.partition("To compare two groups")[2]
+
+    for question in survey.questions:
+        label = re.escape(question.label)
+        (points,) = re.findall(rf"{label} [\d,]+ (\d+) of 100", groups)
+        seen, less = (
+            min(
+                float(row["power"] or 0)
+                for row in plan_power(survey, difference=by, n=people, question=question.name).rows
+            )
+            for by in (int(points) / 100, int(points) / 100 - 0.015)
+        )
+        assert seen > 0.78
+        assert less < 0.8, "and a smaller one is not"
+
+
+def test_a_number_is_compared_in_its_own_unit(author: Author) -> None:
+    hours = {"type": "number", "label": "Hours?", "minimum": 0, "maximum": 60, "unit": "hours"}
+    page = words(figures(author, author.begin(FOUR | {"questions": [hours | {"odds": 3}]})))
+
+    assert re.search(r"Hours\? \(by 6 hours\) 3,\d00 14 hours", page)
+
+
+@pytest.mark.parametrize(("count", "said"), [(1, False), (2, True), (3, False)])
+def test_where_all_answers_tell_no_more_than_one_it_says_why(
+    author: Author, count: int, said: bool
+) -> None:
+    id_ = author.begin(FOUR | {"questions": FOUR["questions"][:count]})
+    pages = [words(figures(author, id_)), words(author.get(f"/studio/d/{id_}/balance").text)]
+
+    for page in pages:
+        assert ("if they contradict each other, it is no better" in page) == said
+
+
+def test_the_part_of_the_question_on_the_page_is_the_tall_one(author: Author) -> None:
+    id_ = author.begin(FOUR)
+    page = author.get(f"/studio/d/{id_}/balance?question=q2").text
+    heights = re.findall(
+        r'<rect(?: class="here")? x="[^"]+" width="[^"]+" y="\d" height="(\d+)"', page
+    )
+
+    assert heights == ["8", "16", "8", "8"]
+    assert "This question’s part is the tall one." in page
+    assert "the tall one" not in figures(author, id_)
 
 
 @pytest.mark.parametrize(("people", "few"), [(299, True), (300, False)])
@@ -131,7 +187,7 @@ def test_below_300_people_it_says_that_this_shows_little(
 def test_the_form_s_own_scale_says_what_a_guesser_gets_right(author: Author) -> None:
     page = words(figures(author, author.begin(FOUR)))
 
-    assert "of 100 guesses, so many would be right. one answer 70 to 75 all 4 85" in page
+    assert "so many would be right: from one answer 70 to 75 from all 4 85" in page
     assert "50: pure guessing 100: an ordinary survey" in page
 
 

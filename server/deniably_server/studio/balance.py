@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import count
 from typing import Any
 
@@ -24,9 +25,11 @@ from deniably.authoring.drafts import (
     to_json,
     written,
 )
-from deniably.authoring.quick_check import LARGEST_N, FigureMargin, QuickCheck, ShownProblem
+from deniably.authoring.quick_check import LARGEST_N, GuessingScale, QuickCheck, ShownProblem
 from deniably.authoring.ways import Operation
 from deniably.core.errors import BadSurvey, Problem
+from deniably.survey.guessing_rates import Rate
+from deniably_server.web.icon_array import place
 
 # Paths and messages of the compiler, such as $.questions[3].choices[0].label.
 _PATH = re.compile(r"\$(?:\.questions\[(\d+)\])?\.?(.*)")
@@ -78,19 +81,48 @@ class Part:
 
 
 @dataclass(frozen=True)
+class Range:
+    """How wide a number's range is, and its unit; None where its parts have ranges of their own."""
+
+    span: float | None
+    unit: str
+
+    def text(self, part: float) -> str:
+        """Returns a part of the range as its author reads it."""
+        if self.span is None:
+            return f"{100 * part:.2g} % of the range"
+        return f"{part * self.span:.2g} {self.unit}".strip()
+
+
+@dataclass(frozen=True)
 class Margin:
     """The precision of a question's result.
 
     ``question`` is the question's published name. ``margin`` is the widest 95 % margin of its
     figures, in words; ``share`` is the same margin as a fraction of 1 if the figure is a share,
-    else None. ``here`` marks the question that the page is about.
+    else None. ``range`` is the question's range if it is a number, else None. ``here`` marks the
+    question that the page is about. ``example`` says what the margin of a share means; one question
+    has it: the one that the page is about, or else the first.
     """
 
     question: str
     title: str
     margin: str
     share: float | None
+    range: Range | None
     here: bool
+    example: str = ""
+
+
+@dataclass(frozen=True)
+class ScaleMark:
+    """A mark on the form's guessing scale: its label, its value in words, and where it begins and
+    ends, in per cent of the scale's width."""
+
+    label: str
+    value: str
+    low: float
+    high: float
 
 
 @dataclass(frozen=True)
@@ -123,16 +155,12 @@ class Balance:
     mends: Sequence[ShownMend] = ()
     asked: int = 0
     """How many questions a respondent is asked."""
-    one: str = ""
-    """How many of 100 guesses about one answer are right, from the least to the most."""
-    all: str = ""
-    """How many of 100 guesses about all answers of a respondent together are right."""
+    marks: Sequence[ScaleMark] = ()
+    no_more: bool = False
+    """Whether a guess from all answers together is right no more often than from one."""
     worst: str = ""
     """How many of 100 guesses of the luckiest guesser are right."""
     margins: Sequence[Margin] = ()
-    example: str = ""
-    """A sentence that says what the margin of a share means, of the question that the page is about
-    or else of the first one."""
     about: bool = False
     """Whether the figures are only about right."""
     slow: bool = False
@@ -171,11 +199,10 @@ def balance_of(view: QuickCheck, draft: Document, question: str) -> Balance:
             ShownMend(mend.label, operation_json(mend.operations, draft)) for mend in view.mends
         ],
         asked=view.asked,
-        one=from_to(*view.guessing.one),
-        all=str(view.guessing.all),
+        marks=list(_marks(view.guessing, view.asked)),
+        no_more=view.asked > 1 and view.guessing.all == view.guessing.one[1],
         worst=str(view.guessing.worst),
-        margins=list(_margins(view, draft, names, question)),
-        example=_example(view, names.get, question),
+        margins=_with_example(list(_margins(view, draft, names, question))),
         about=view.about,
     )
 
@@ -200,6 +227,20 @@ def _mistake(problem: ShownProblem | Problem, ids: Sequence[str]) -> ShownMistak
         return ShownMistake(_capital(what or "the survey"), why, None)
     where = f"Question {int(number) + 1}"
     return ShownMistake(f"{where}, {what}" if what else where, why, ids[int(number)])
+
+
+def _marks(scale: GuessingScale, asked: int) -> Iterator[ScaleMark]:
+    yield _mark("from one answer", *scale.one)
+    if asked > 1:
+        yield _mark(f"from all {asked}", scale.all, scale.all)
+    if scale.waves is not None:
+        yield _mark("from all waves", scale.waves, scale.waves)
+
+
+def _mark(label: str, low: Rate, high: Rate) -> ScaleMark:
+    return ScaleMark(
+        label, from_to(low, high), place(Fraction(low) / 100), place(Fraction(high) / 100)
+    )
 
 
 def _capital(text: str) -> str:
@@ -287,46 +328,40 @@ def _margins(
     titles = {
         each["id"]: str(each.get("short") or each.get("label") or "") for each in draft["questions"]
     }
-    units = {each["id"]: _range(each) for each in draft["questions"]}
+    ranges = {each["id"]: _range(each) for each in draft["questions"]}
     for row in view.questions:
         id_ = ids.get(row.name, "")
         widest = max(row.figures, key=lambda figure: figure.margin, default=None)
-        share = None
+        share, its_range = None, None
         if widest is None:
             margin = "no figure"
         elif widest.unit == "share":
-            margin, share = f"{_of_100(widest)} of 100", widest.margin
+            margin, share = f"{round(100 * widest.margin)} of 100", widest.margin
         else:
-            span, unit = units[id_]
-            margin = f"{widest.margin * span:.2g} {unit}".strip()
-        yield Margin(row.name, titles.get(id_, _TOGETHER), margin, share, id_ == here)
+            its_range = ranges[id_]
+            margin = its_range.text(widest.margin)
+        yield Margin(row.name, titles.get(id_, _TOGETHER), margin, share, its_range, id_ == here)
 
 
-def _example(view: QuickCheck, id_of: Callable[[str], str | None], here: str) -> str:
-    """What a share's margin means; empty where no question has a share."""
-    shares = {
-        id_of(row.name): max(map(_of_100, figures))
-        for row in view.questions
-        if (figures := [figure for figure in row.figures if figure.unit == "share"])
-    }
-    if not shares:
-        return ""
-    margin = shares.get(here, next(iter(shares.values())))
+def _with_example(margins: Sequence[Margin]) -> Sequence[Margin]:
+    """The same, one of them with what its share means: the one here, or else the first share."""
+    shares = [row for row in margins if row.share is not None]
+    chosen = next((row for row in shares if row.here), shares[0] if shares else None)
+    return [replace(row, example=_example(row)) if row is chosen else row for row in margins]
+
+
+def _example(row: Margin) -> str:
+    margin = round(100 * (row.share or 0))
     low, high = max(0, SAY - margin), min(100, SAY + margin)
     return (
-        f"If {SAY} of 100 people say so, you would nearly always (19 of 20 times) read something"
-        f" between {low} and {high}."
+        f"If {SAY} of 100 people say so, you would nearly always (19 of 20 times) read between"
+        f" {low} and {high}."
     )
 
 
-def _of_100(figure: FigureMargin) -> int:
-    return round(100 * figure.margin)
-
-
-def _range(question: Mapping[str, Any]) -> tuple[float, str]:
-    """How wide a number's range is, and its unit."""
+def _range(question: Mapping[str, Any]) -> Range:
     try:
         span = float(question["maximum"]) - float(question["minimum"])
     except (KeyError, TypeError, ValueError):
-        span = 1.0
-    return span, str(question.get("unit") or "")
+        span = None
+    return Range(span, str(question.get("unit") or ""))

@@ -8,24 +8,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
-from fractions import Fraction
+from math import ceil, sqrt
 from typing import Any, cast
 
 from deniably.authoring.drafts import Document
-from deniably.authoring.quick_check import ExpertRow, GuessingScale, QuickCheck
+from deniably.authoring.quick_check import DIFFERENCE, ExpertRow, QuickCheck
 from deniably.authoring.ways import Way
 from deniably.survey.spending import FULL
 from deniably.survey.survey import EPSILON_LIMIT
 from deniably_server.studio.balance import (
     SAY,
     Balance,
+    Margin,
+    Range,
     balance_of,
     from_to,
     operation_json,
     people_expected,
     range_of,
 )
-from deniably_server.web.icon_array import place
 
 FEW = 300
 """With fewer people than this the page warns that results will say little."""
@@ -74,14 +75,23 @@ class Strip:
 
 @dataclass(frozen=True)
 class Learnt:
-    """How precise the results of a question will be. ``margin`` is the margin in words, and
-    ``strip`` a picture of it if the figure is a share. ``needed`` is about how many people it
-    takes to see a difference of ten points."""
+    """How precise the results of a question will be. ``of`` has the margin, and ``strip`` is a
+    picture of it if the figure is a share."""
+
+    of: Margin
+    strip: Strip | None
+
+
+@dataclass(frozen=True)
+class GroupsCompared:
+    """How many people it takes to compare two groups of one size by a question. About so many are
+    ``needed`` to see a difference of ten points, or ``by`` so much if the answer is a number.
+    ``seen`` is the difference that the expected people show."""
 
     title: str
-    margin: str
-    strip: Strip | None
+    by: str
     needed: str
+    seen: str
 
 
 @dataclass(frozen=True)
@@ -100,31 +110,18 @@ class Slider:
 
 
 @dataclass(frozen=True)
-class ScaleMark:
-    """A mark on the form's guessing scale: its label, its value in words, and where it begins and
-    ends, in per cent of the scale's width."""
-
-    label: str
-    value: str
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
 class Comparison:
     """What the privacy page shows of a draft.
 
-    ``balance`` is about the draft as a whole, and ``learnt`` has an entry for each question.
-    ``openly`` is the number of people who would show a difference of ten points if they were asked
-    without randomisation, rounded, as text. ``few`` is true if few people are expected.
-    ``refused`` says why devices refuse the survey.
+    ``balance`` is about the draft as a whole. ``learnt`` has an entry for each question.
+    ``compared`` has one, too, and at the end one for asking without randomisation. ``few`` is true
+    if few people are expected. ``refused`` says why devices refuse the survey.
     """
 
     balance: Balance
     ways: Sequence[ShownWay] = ()
-    marks: Sequence[ScaleMark] = ()
     learnt: Sequence[Learnt] = ()
-    openly: str = ""
+    compared: Sequence[GroupsCompared] = ()
     few: bool = False
     experts: Sequence[ExpertRow] = ()
     refused: Sequence[str] = ()
@@ -138,9 +135,10 @@ def comparison_of(view: QuickCheck, draft: Document) -> Comparison:
     return Comparison(
         balance,
         ways=[_way(way, draft) for way in view.ways],
-        marks=list(_marks(view.guessing, view.asked)),
-        learnt=list(_learnt(view, balance)),
-        openly=_about(view.n_openly),
+        learnt=[
+            Learnt(row, None if row.share is None else _strip(row.share)) for row in balance.margins
+        ],
+        compared=list(_compared(view, balance, people_expected(draft))),
         few=people_expected(draft) < FEW,
         experts=view.experts,
         refused=view.refused,
@@ -183,24 +181,21 @@ def _way(way: Way, draft: Document) -> ShownWay:
     )
 
 
-def _marks(scale: GuessingScale, asked: int) -> Iterator[ScaleMark]:
-    low, high = (Fraction(each) / 100 for each in scale.one)
-    yield ScaleMark("one answer", from_to(*scale.one), place(low), place(high))
-    for label, rate in ((f"all {asked}", scale.all), ("all waves", scale.waves)):
-        if rate is not None and (asked > 1 or label == "all waves"):
-            at = place(Fraction(rate) / 100)
-            yield ScaleMark(label, str(rate), at, at)
-
-
-def _learnt(view: QuickCheck, balance: Balance) -> Iterator[Learnt]:
+def _compared(view: QuickCheck, balance: Balance, people: int) -> Iterator[GroupsCompared]:
     needed = {each.name: each.n_for_difference for each in view.questions}
     for row in balance.margins:
-        yield Learnt(
-            row.title,
-            row.margin,
-            None if row.share is None else _strip(row.share),
-            _about(needed.get(row.question)),
-        )
+        yield _groups(row.title, needed.get(row.question), people, row.range)
+    yield _groups("Asked openly, without protection", view.n_openly, people, None)
+
+
+def _groups(title: str, needed: int | None, people: int, of: Range | None) -> GroupsCompared:
+    """The smallest difference that is seen goes with the root of the number of people."""
+    by = "" if of is None else of.text(DIFFERENCE)
+    if needed is None:
+        return GroupsCompared(title, by, "none", "none")
+    seen = DIFFERENCE * sqrt(needed / people)
+    text = f"{ceil(100 * seen)} of 100" if of is None else of.text(seen)
+    return GroupsCompared(title, by, _about(needed), text if seen < 1 else "none")
 
 
 def _strip(margin: float) -> Strip:
@@ -211,9 +206,7 @@ def _strip(margin: float) -> Strip:
     return Strip(bars, SAY)
 
 
-def _about(people: int | None) -> str:
+def _about(people: int) -> str:
     """A number of people in two digits, rounded up: it is a plan."""
-    if people is None:
-        return "none"
     step = 10 ** max(0, len(str(people)) - 2)
     return f"{-(-people // step) * step:,}"

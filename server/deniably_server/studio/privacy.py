@@ -70,4 +70,5 @@ def _shown(draft: Draft, comparison: Comparison) -> dict[str, object]:
         "all": comparison,
         "view": comparison.balance,
         "slider": slider_of(draft.document),
+        "people": f"{people_expected(draft.document):,}",
     }

@@ -218,7 +218,7 @@ def _way(id_: WayId, survey: Survey, chosen: bool, operations: list[Operation], 
         all_answers=rate_text(rates.together),
         worst=rate_text(rates.worst),
         crosstabs=bool(crossed),
-        crossed=crossed or "No answers can be crossed.",
+        crossed=crossed or "You cannot see how the answers to two questions go together.",
         operations=operations,
     )
 
@@ -279,8 +279,8 @@ def _lost(id_: WayId, survey: Survey) -> str:
             return f"Each question is asked of {_in(one)} people{pairs}."
         case "joint":
             return (
-                "The words of these questions can be changed only in the file. Only undo parts them"
-                " again."
+                "The editor can no longer change the words of these questions. Only “Undo” makes"
+                " them single questions again."
             )
         case _:
             return ""
@@ -294,12 +294,13 @@ def _crossed(survey: Survey) -> str:
     """Which cross-tables there can be; empty where there are none."""
     joined = any(isinstance(each, Product) for each in survey.questions)
     crossable = sum(map(is_crossable, survey.questions)) if survey.asked > 1 else 0
-    sentences = ["The answers of the one report can be crossed."] if joined else []
+    see, together = "You can see how", "go together"
+    sentences = [f"{see} the answers in the one report {together}."] if joined else []
     if crossable > 1:
-        some, asked = "Answers of two questions can be crossed", "of those who are asked both"
-        which = "" if crossable == len(survey.questions) else f", for {crossable} of the questions"
-        drawn = f", {asked}" if survey.asked < len(survey.questions) else ""
-        sentences.append(f"{some}{which}{drawn}.")
+        some = "two of the questions" if crossable == 2 else f"any two of {crossable} questions"
+        which = "two questions" if crossable == len(survey.questions) else some
+        drawn = ", from those who are asked both" if survey.asked < len(survey.questions) else ""
+        sentences.append(f"{see} the answers to {which} {together}{drawn}.")
     return " ".join(sentences)
 
 

@@ -101,7 +101,7 @@ find("#fields").addEventListener("submit", (event) => event.preventDefault());
 function tellRight(slider) {
   const right = slider.dataset.right?.split(" ")[Number(/** @type {HTMLInputElement} */ (slider).value)];
   find("#right").textContent = `${right} of 100 times`;
-  slider.setAttribute("aria-valuetext", `right ${right} of 100 times`);
+  slider.setAttribute("aria-valuetext", `right at most ${right} of 100 times`);
 }
 
 /** Shows in the fields what others wrote meanwhile; never in the one that has the focus. */
