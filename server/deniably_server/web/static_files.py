@@ -64,7 +64,7 @@ SHEETS = {
     "style/how-page.css": ("tokens", "base", "notes", "rain", "how"),
     "style/lab-page.css": ("tokens", "base", "notes", "results", "lab"),
     "style/class-page.css": ("tokens", "base", "notes", "results", "lab", "class"),
-    "style/studio-page.css": ("tokens", "base", "notes", "studio"),
+    "style/studio-page.css": ("tokens", "base", "notes", "studio", "editor"),
     "style/privacy-page.css": ("tokens", "base", "notes", "studio", "privacy"),
     "style/dossier-page.css": ("tokens", "base", "notes", "dossier"),
 }
