@@ -178,7 +178,7 @@ ACTS = [
     Act("/studio/", "GET", 200, 200, 303),
     Act("/studio/d/{draft}", "GET", 200, 404, 303),
     Act("/studio/d/{draft}/balance", "GET", 200, 404, 401),
-    Act("/studio/d/{draft}/page", "GET", 200, 404, 303),
+    Act("/studio/d/{draft}/page", "GET", 200, 404, 401),
     Act("/studio/d/{draft}/try", "GET", 200, 404, 303),
     Act("/studio/d/{draft}/privacy", "GET", 200, 404, 303),
     Act("/studio/d/{draft}/privacy/figures", "GET", 200, 404, 401),

@@ -330,12 +330,31 @@ def test_no_token_stands_for_a_session(
     draft = author.begin(PAY)
     token = {"Authorization": f"Bearer {new_token(store_of(app), role)}"}
 
-    for page in ("page", "try"):
-        answer = phone.get(f"/studio/d/{draft}/{page}", headers=token)
-        place = f"/studio/in#/studio/d/{draft}/{page}"
-        assert (answer.status_code, answer.headers["Location"]) == (303, place)
+    answer = phone.get(f"/studio/d/{draft}/try", headers=token)
+    place = f"/studio/in#/studio/d/{draft}/try"
+    assert (answer.status_code, answer.headers["Location"]) == (303, place)
+    assert phone.get(f"/studio/d/{draft}/page", headers=token).status_code == 401
     made = phone.post(f"/studio/drafts/{draft}/trial", json={}, headers=OWN_PAGE | token)
     assert made.status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("query", "around"),
+    [("", "/try"), ("?question=", ""), ("?question=q2", "?question=q2"),
+     ("?question=%22%3E%3Cb", "?question=%22%3E%3Cb")],
+)  # fmt: skip
+def test_whoever_is_signed_out_finds_the_way_to_sign_in_within_the_frame(
+    author: Author, phone: FlaskClient, query: str, around: str
+) -> None:
+    draft = author.begin(PAY)
+
+    answer = phone.get(f"/studio/d/{draft}/page{query}")
+
+    assert answer.status_code == 401
+    assert "You were signed out" in answer.text
+    assert f'href="/studio/in#/studio/d/{draft}{around}" target="_top"' in answer.text
+    assert "Is your pay fair" not in answer.text
+    assert answer.headers["X-Frame-Options"] == "SAMEORIGIN"
 
 
 @pytest.mark.parametrize("query", ["?x=1", "?question=q1&question=q2", "?language=de&secret=x"])

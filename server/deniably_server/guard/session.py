@@ -55,8 +55,14 @@ def signed_in() -> Member | None:
 
 def sign_in_first() -> ResponseReturnValue:
     """Returns a redirect to the page for signing in, which leads back to the current page
-    afterwards. The current page stands in the fragment, which no server and no log sees."""
-    return redirect(f"{PATH}/in#{quote(request.full_path.removesuffix('?'), safe='/?=&')}", 303)
+    afterwards."""
+    return redirect(sign_in_address(request.full_path.removesuffix("?")), 303)
+
+
+def sign_in_address(page: str) -> str:
+    """Returns the address of the page for signing in, which leads to ``page`` of the studio
+    afterwards. That stands in the fragment, which no server and no log sees."""
+    return f"{PATH}/in#{quote(page, safe='/?=&')}"
 
 
 def require_member() -> Member:

@@ -26,6 +26,7 @@ from deniably_server.guard.session import (
     own_origin,
     require_member,
     require_own_page,
+    sign_in_address,
     sign_in_first,
     signed_in,
 )
@@ -59,19 +60,21 @@ _LANGUAGE = {"language": {"type": "string"}}
 
 
 @blueprint.get("/d/<name>/page")
-@Operation(
-    {**PAGE, 303: {}},
-    ("not-found",),
-    query={"question": NAMED, **_LANGUAGE},
-    headers=("Location",),
-)
+@Operation(PAGE, ("not-found", "unauthorised"), query={"question": NAMED, **_LANGUAGE})
 def page(name: str) -> ResponseReturnValue:
-    """Renders the form of the draft, at its start or at a question, to try it out in a frame."""
-    member = signed_in()
+    """Renders the form of the draft, at its start or at a question, to try it out in a frame.
+
+    No other page may be in a frame. Whoever is signed out therefore finds a link here that leads
+    the whole tab to the page for signing in, and back to the page with the frame.
+    """
+    member, question = signed_in(), request.args.get("question")
     if member is None:
-        return sign_in_first()
+        around = "/try" if question is None else f"?question={question}" if question else ""
+        place = sign_in_address(f"/studio/d/{known(name)}{around}")
+        page = _waiting("You were signed out", sign_in=place)
+        return page, 401, {"WWW-Authenticate": "Bearer"}
     draft = current_store().studio.draft(member.team.id, known(name))
-    return _trial(draft, member.browser, request.args.get("question", ""))
+    return _trial(draft, member.browser, question or "")
 
 
 @blueprint.get("/d/<name>/try")
@@ -142,8 +145,10 @@ def _trial(draft: Draft, browser: str, question: str = "") -> str:
     return trial_form(survey, "studio/trial_form.html", at=_step(survey, document, question))
 
 
-def _waiting(title: str, mistakes: Sequence[ShownMistake] = ()) -> str:
-    return render_template("studio/trial_waits.html", title=title, mistakes=mistakes)
+def _waiting(title: str, mistakes: Sequence[ShownMistake] = (), sign_in: str = "") -> str:
+    return render_template(
+        "studio/trial_waits.html", title=title, mistakes=mistakes, sign_in=sign_in
+    )
 
 
 def _filled(draft: Document) -> Document:
