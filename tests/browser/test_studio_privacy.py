@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import requests
-from playwright.sync_api import Browser, BrowserContext, Page, Request
+from playwright.sync_api import Browser, BrowserContext, Page, Request, Route
 
 from deniably_server.guard.session import COOKIE
 from support.material import Server
@@ -47,14 +47,28 @@ def server(first_start: Server) -> Server:
     return first_start
 
 
-@pytest.fixture(scope="module")
-def context(chromium: Browser, server: Server, author: Author) -> Iterator[BrowserContext]:
+def signed_in(chromium: Browser, server: Server, author: Author) -> BrowserContext:
     """A browser that is signed in."""
     context = chromium.new_context()
     assert isinstance(author.client, Distant)
     cookie = str(author.client.session.cookies[COOKIE])
     context.add_cookies([{"name": COOKIE, "value": cookie, "url": f"{server.url}/studio/"}])
+    return context
+
+
+@pytest.fixture(scope="module")
+def context(chromium: Browser, server: Server, author: Author) -> Iterator[BrowserContext]:
+    """The browser that goes from one test to the next."""
+    context = signed_in(chromium, server, author)
     yield context
+    context.close()
+
+
+@pytest.fixture
+def page_of_its_own(chromium: Browser, server: Server, author: Author) -> Iterator[Page]:
+    """A page of a browser whose clock, or whose session, is no other test's."""
+    context = signed_in(chromium, server, author)
+    yield context.new_page()
     context.close()
 
 
@@ -204,6 +218,73 @@ def test_the_steps_lead_from_the_questions_to_the_last_page(
         page.click(f".walk a:text-is('{step}')")
         page.wait_for_url(address + path)
         assert page.inner_text(".walk [aria-current=step]") == step
+
+
+# --- on a loaded machine ------------------------------------------------------------------------
+
+
+SLOW = (
+    '<p data-slow>This takes long.</p><div data-part="spent"><p data-slow>It takes long.</p></div>'
+)
+"""A piece of either page that the server had no time to work out."""
+PAUSES = [2000, 4000, 8000, 16_000, 32_000]
+"""Milliseconds, in ``web/studio/figures.js``."""
+
+
+@pytest.mark.parametrize("place", ["?question=q1", "/privacy"])
+def test_figures_that_take_too_long_are_asked_for_a_few_times_with_growing_pauses(
+    page_of_its_own: Page, server: Server, author: Author, place: str
+) -> None:
+    page = page_of_its_own
+    asked: list[str] = []
+
+    def slow(route: Route) -> None:
+        asked.append(route.request.url)
+        route.fulfill(content_type="text/html", body=SLOW)
+
+    page.clock.install(time=0)
+    page.clock.pause_at(1)
+    page.route(re.compile("/(balance|privacy/figures)"), slow)
+    page.goto(f"{server.url}/studio/d/{author.begin(DOCUMENT)}{place}")
+    page.clock.run_for(100)
+    for number, pause in enumerate(PAUSES, 1):
+        page.wait_for_selector("main:not(:has([aria-busy])) [data-slow]")
+        assert len(asked) == number
+        page.clock.run_for(pause - 1)
+        page.wait_for_timeout(200)
+        assert len(asked) == number, "not sooner"
+        with page.expect_request(re.compile("/(balance|privacy/figures)")):
+            page.clock.run_for(1)
+    page.wait_for_selector("main:not(:has([aria-busy])) [data-slow]")
+    page.clock.run_for(200_000)
+    page.wait_for_timeout(200)
+    assert len(asked) == 1 + len(PAUSES), "and not for ever"
+
+    page.unroute(re.compile("/(balance|privacy/figures)"))
+    page.fill("#expect", "700")  # whoever changes something asks anew
+    page.keyboard.press("Tab")
+    page.clock.run_for(1000)
+    page.wait_for_selector("#state:text-is('Saved')")
+    page.clock.run_for(1000)
+    page.wait_for_selector(".big:has-text('88 of 100')")
+
+
+def test_whoever_was_signed_out_reads_so_in_place_of_figures(
+    page_of_its_own: Page, server: Server, author: Author
+) -> None:
+    page = page_of_its_own
+    address = f"{server.url}/studio/d/{author.begin(DOCUMENT)}/privacy"
+    again = '<p data-part="spent" data-again>About so much</p>'
+    page.route("**/figures", lambda one: one.fulfill(content_type="text/html", body=again))
+    page.goto(address)
+    page.wait_for_selector("text=About so much")
+    page.context.clear_cookies()
+    page.unroute("**/figures")
+    page.wait_for_selector("#why a:text-is('Sign in')")
+
+    assert page.inner_text("#why").startswith("You were signed out; nothing is lost")
+    place = page.evaluate("sessionStorage['deniably-place']")
+    assert place == address.removeprefix(server.url)
 
 
 # --- for everybody ------------------------------------------------------------------------------

@@ -31,6 +31,9 @@ NOTHING = {
     "databases": [], "caches": [], "local": {}, "session": {}, "cookies": "", "workers": 0,
 }  # fmt: skip
 FOCUS = "document.activeElement.id || document.activeElement.localName"
+SLOW = "<!doctype html><title>Slow</title><p data-slow>Look again in a moment.</p>"
+PAUSES = [2000, 4000, 8000, 16_000, 32_000]
+"""Milliseconds, in ``web/studio/figures.js``."""
 CARET = "document.activeElement.selectionStart"
 YES_NO: dict[str, Any] = {
     "name": "sleep",
@@ -261,6 +264,46 @@ def test_what_is_not_ready_is_said_in_the_frame_until_it_is(
     desk.fill("#f-choices", "Nobody\nA friend")
 
     form.locator("label:visible", has_text="A friend").wait_for()
+
+
+def test_a_form_that_the_server_had_no_time_for_is_asked_for_again(
+    desk: Page, server: Server, author: Author
+) -> None:
+    draft, left = author.begin(NIGHTS), [SLOW, SLOW]
+
+    def slow(route: Route) -> None:
+        if left:
+            route.fulfill(content_type="text/html", body=left.pop())
+        else:
+            route.continue_()
+
+    desk.clock.install()
+    desk.route("**/page*", slow)
+    desk.goto(f"{server.url}/studio/d/{draft}/try")
+    for pause in PAUSES[:2]:
+        desk.frame_locator("iframe").locator("[data-slow]").wait_for()
+        desk.clock.run_for(pause)
+    desk.frame_locator("iframe").locator("#survey:not([hidden])").wait_for()
+
+    assert left == []
+
+
+@pytest.mark.parametrize(
+    ("place", "frame"), [("?question=q2", "#preview"), ("/try", ".phone iframe")]
+)
+def test_whoever_is_signed_out_meanwhile_finds_the_way_back_in_the_frame(
+    desk: Page, server: Server, author: Author, place: str, frame: str
+) -> None:
+    address = f"{server.url}/studio/d/{author.begin(NIGHTS)}{place}"
+    desk.goto(address)
+    desk.context.clear_cookies()
+    desk.evaluate("(frame) => document.querySelector(frame).contentWindow.location.reload()", frame)
+    form = desk.frame_locator(frame)
+    form.locator("h1", has_text="You were signed out").wait_for()
+
+    form.locator("a:text-is('Sign in')").click()
+
+    desk.wait_for_url(f"{server.url}/studio/in#{address.removeprefix(server.url)}")
 
 
 @pytest.mark.thorough

@@ -4,7 +4,7 @@
 import { Draft, label } from "./draft.js";
 import { find, name } from "./exchange.js";
 import { figures, replace } from "./figures.js";
-import { renew } from "./preview.js";
+import { preview } from "./preview.js";
 
 /** @import { Operation } from "./unsaved.js" */
 
@@ -14,6 +14,7 @@ const desk = find("#desk");
 const { question = "" } = desk.dataset;
 const draft = new Draft(desk, { edited, settle, anew: true });
 const own = `/studio/d/${draft.id}`;
+const renew = preview(find("#preview"));
 
 /** The keys that the fields show. */
 const keys = () =>

@@ -55,12 +55,15 @@ async function answered(response) {
 }
 
 /**
- * Fetches a piece of a page. Throws TypeError where the network fails or the answer is no success.
+ * Fetches a piece of a page. Throws Declined where the author was signed out, and TypeError where the network
+ * fails or the answer is no success.
  * @param {string} address
  */
 export async function fragment(address) {
-  const response = await fetch(address, { redirect: "error", cache: "no-store" });
+  const headers = { Accept: "application/problem+json, text/html;q=0.5" }; // of an error, its sentence alone
+  const response = await fetch(address, { headers, redirect: "error", cache: "no-store" });
   const text = await body(response, response.ok ? LARGEST : PROBLEM);
+  if (response.status === SIGNED_OUT) throw new Declined({ status: SIGNED_OUT, value: JSON.parse(text) });
   if (!response.ok) throw new TypeError(`status ${response.status}`);
   return parsed(text);
 }

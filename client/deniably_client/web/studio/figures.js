@@ -1,11 +1,14 @@
 // Figures of a draft that the server works out. They come a moment after the last change, the newest win,
-// and those before stay until then. While some are only about right, the page asks again.
+// and those before stay until then. While some are only about right, the page asks again, and a few times
+// where the server had no time to work them out.
 
-import { find, fragment } from "./exchange.js";
+import { Declined, explain, find, fragment } from "./exchange.js";
 
 const SOON = 250; // milliseconds
 const LATER = 1000;
 const MUCH_LATER = 5000;
+/** After how long to ask again for what the server had no time to work out, and then no more. */
+export const PAUSES = [2000, 4000, 8000, 16_000, 32_000];
 
 /**
  * Returns the function that asks for the figures, soon or at once.
@@ -16,11 +19,18 @@ export function figures(place, show) {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let looking;
   let looks = 0;
+  let late = 0;
 
   /** @param {number} milliseconds */
   function look(milliseconds = SOON) {
+    late = 0;
+    later(milliseconds);
+  }
+
+  /** @param {number | undefined} milliseconds */
+  function later(milliseconds) {
     clearTimeout(looking);
-    looking = setTimeout(() => void ask(), milliseconds);
+    if (milliseconds !== undefined) looking = setTimeout(() => void ask(), milliseconds);
   }
 
   async function ask() {
@@ -30,10 +40,12 @@ export function figures(place, show) {
       const piece = await fragment(place.dataset.address ?? "");
       if (mine !== looks) return;
       if (piece.querySelector("[data-again]")) look(LATER);
+      if (piece.querySelector("[data-slow]")) later(PAUSES[late++]);
       say(piece);
       show(piece);
-    } catch {
-      look(MUCH_LATER); // the figures before stay there
+    } catch (error) {
+      if (error instanceof Declined) explain(error);
+      else look(MUCH_LATER); // the figures before stay there
     } finally {
       if (mine === looks) place.removeAttribute("aria-busy");
     }

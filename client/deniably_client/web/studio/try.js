@@ -1,6 +1,9 @@
 // Makes the link by which a phone without a session tries the draft out. It is shown once.
 
 import { Declined, explain, find, parsed, post, tell } from "./exchange.js";
+import { preview } from "./preview.js";
+
+preview(find("iframe"));
 
 const make = /** @type {HTMLButtonElement} */ (find("#make"));
 
