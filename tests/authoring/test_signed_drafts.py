@@ -27,6 +27,12 @@ SIGNS = """
 YES_NO = {"type": "yes_no", "label": "Paid?"}
 TWO = [{"name": "a", **YES_NO}, {"name": "b", **YES_NO, "label": "Fairly?"}]
 BUDGETED: dict[str, Any] = {"name": "s", "title": "T", "budget": {"epsilon": 3}, "questions": TWO}
+WHOM = {"type": "select_one", "label": "Whom?", "choices": ["Ada", "Ben", "Eve"]}
+
+
+def with_coins(coins: dict[str, object], **keys: object) -> dict[str, Any]:
+    """A draft whose one question states its protection as coins."""
+    return {"name": "s", "title": "T", "questions": [TWO[0] | keys | {"coins": coins}]}
 
 
 def pair(written: dict[str, Any]) -> dict[str, Any]:
@@ -43,7 +49,13 @@ def honest() -> Iterator[dict[str, Any]]:
         yield BUDGETED | {"budget": {"epsilon": 3, "spend": spend}}
     yield BUDGETED | {"questions": [*TWO, {"name": "c", "type": "number", "label": "Hours?",
                                            "minimum": 0, "maximum": 60}]}  # fmt: skip
-    yield {"name": "s", "title": "T", "questions": [TWO[0] | {"coins": {"truth": 0.5}}]}
+    yield {"name": "s", "title": "T", "questions": [TWO[0] | {"odds": "13/3"}]}
+    for coins in ({"truth": 0.7, "yes": "1/2"}, {"truth": 0.5, "yes": 0.3}):
+        yield with_coins(coins)
+        yield with_coins(coins, **WHOM | {"choices": ["Ada", "Ben"]})
+    for truth in (0.5, "1/3"):
+        for more in ({}, {"also": ["prefer_not_to_say"]}, {"choices": list("abcdefghij")}):
+            yield with_coins({"truth": truth}, **WHOM | more)
 
 
 @pytest.mark.parametrize("seeds", [range(40), soak(range(40, 200))])
@@ -65,6 +77,21 @@ def test_every_draft_of_an_honest_server_is_signed(modules: Modules, seeds: rang
         (EVERY_KIND, {"questions": [each | {"epsilon": 0.6} for each in EVERY_KIND["questions"]]},
          "The protection of question 1 here is “guessed right 62.2 of 100 times”, and there"
          " “guessed right 64.6 of 100 times”."),
+        ({"name": "s", "title": "T", "questions": [TWO[0] | {"odds": "5/2"}]},
+         {"questions": [TWO[0] | {"odds": "7/2"}]},
+         "The protection of question 1 here is “guessed right 71.4 of 100 times”, and there"
+         " “guessed right 77.8 of 100 times”."),
+        (with_coins({"truth": 0.5}), with_coins({"truth": 0.9}),
+         "The protection of question 1 here is “coins that let the truth pass 50.0 of 100 times,"
+         " else any answer”, and there “coins that let the truth pass 90.0 of 100 times, else any"
+         " answer”."),
+        (with_coins({"truth": "1/3"}, **WHOM), with_coins({"truth": "1/2"}, **WHOM),
+         "“coins that let the truth pass 33.3 of 100 times, else any answer”, and there “coins that"
+         " let the truth pass 50.0 of 100 times"),
+        (with_coins({"truth": 0.5}), with_coins({"truth": 0.5, "yes": 0.1}),
+         "pass 50.0 of 100 times, else the first answer 10.0 of 100 times”."),
+        (with_coins({"truth": 0.5, "yes": 0.3}), {"questions": [TWO[0] | {"odds": "13/3"}]},
+         "else the first answer 30.0 of 100 times”, and there “coins that let the truth pass 62.5"),
         (EVERY_KIND, {"contact": "Somebody else"}, "Who asks here is “Harbour Workers' Union”, and"
          " there “Somebody else”."),
     ],

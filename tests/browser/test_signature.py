@@ -36,7 +36,8 @@ SURVEY = publish_text(TEXT)
 SHOWN: dict[str, Any] = {
     "name": "spring", "title": "Spring", "intro": "", "contact": "", "budget": None,
     "minimum": 100, "analysts": False,
-    "questions": [{"label": "Do you smoke?", "hint": "", "answers": [], "protection": ""}],
+    "questions": [{"label": "Do you smoke?", "hint": "", "answers": [], "protection": "",
+                   "coins": False}],
 }  # fmt: skip
 MODULES = """
   const signature = await import("/web/studio/signature.js");
@@ -324,7 +325,7 @@ def test_a_definition_that_was_swapped_is_not_signed_and_the_page_says_what_diff
     (question,) = definition["questions"]
     yes, no = question["choices"]
     smoke = {"label": "Do you smoke?", "hint": "", "answers": ["Yes", "No"],
-             "protection": "guessed right 75.0 of 100 times"}  # fmt: skip
+             "protection": "guessed right 75.0 of 100 times", "coins": False}  # fmt: skip
     shown = SHOWN | {"questions": [smoke]}
     swapped |= {
         "The introduction here is “”, and there “Be honest.”.": {"intro": "Be honest."},

@@ -128,8 +128,8 @@ function* compared(definition, shown) {
   yield ["Who asks", words(shown.contact), words(definition.contact)];
   const sent = sentQuestions(definition, shown);
   yield ["The number of questions", shown.questions.length, sent.length];
-  for (const [index, { label, hint, answers, protection }] of shown.questions.entries()) {
-    const its = shownQuestion(sent[index] ?? {});
+  for (const [index, { label, hint, answers, protection, coins }] of shown.questions.entries()) {
+    const its = shownQuestion(sent[index] ?? {}, coins);
     yield [`The text of question ${index + 1}`, label, its.label];
     yield [`The explanation of question ${index + 1}`, hint, its.hint];
     for (const [at, answer] of answers.entries()) {
@@ -168,15 +168,45 @@ const sentQuestions = ({ questions }, shown) =>
       : [question],
   );
 
+/** @type {(stated: unknown) => number} a number, or a fraction such as 13/3; NaN where it is none */
+function numberOf(stated) {
+  const [over, under = "1"] = String(stated).split("/");
+  return Number(over) / Number(under);
+}
+
 /**
  * The epsilon that a claim or a draft's question states; NaN where it states none as a number.
  * @type {(stated: any) => number}
  */
-const epsilonOf = ({ epsilon, odds }) => (epsilon === undefined ? Math.log(Number(odds)) : Number(epsilon));
+const epsilonOf = ({ epsilon, odds }) => (epsilon === undefined ? Math.log(numberOf(odds)) : numberOf(epsilon));
 
 /** @type {(epsilon: number) => string} how often a guess between two answers is right */
 const rightOf = (epsilon) =>
   Number.isNaN(epsilon) ? "" : `guessed right ${(100 / (1 + Math.exp(-epsilon))).toFixed(1)} of 100 times`;
+
+/**
+ * The two coins of a published question: how often the first lets the truth pass, and how often the second says
+ * the first answer. With a fair second coin, the odds are 1 + k truth / (1 - truth).
+ * @type {(question: any) => { truth: number, yes: number }}
+ */
+function coinsOf({ claim, mechanism }) {
+  if (mechanism?.weights) {
+    const [[yes = 0, no = 0] = [], [wrong = 0] = []] = mechanism.weights;
+    const truth = (yes - wrong) / (yes + no);
+    return { truth, yes: wrong / (yes + no) / (1 - truth) };
+  }
+  const more = numberOf(claim?.odds) - 1;
+  return { truth: more / (more + mechanism?.k), yes: FAIR };
+}
+
+const FAIR = 0.5;
+
+/** @type {(coins: { truth: unknown, yes?: unknown }) => string} what two coins do, as a page says it */
+function throws({ truth, yes = FAIR }) {
+  const [passes, says] = [truth, yes].map((each) => (100 * numberOf(each)).toFixed(1));
+  const second = Number(says) === 100 * FAIR ? "else any answer" : `else the first answer ${says} of 100 times`;
+  return `coins that let the truth pass ${passes} of 100 times, ${second}`;
+}
 
 /** @type {(definition: any) => number} the epsilon that one device spends at most: of the dearest that it is asked */
 function spentTogether({ questions, ask }) {
@@ -191,17 +221,20 @@ const audience = (/** @type {boolean} */ analysts) => (analysts ? "people with a
 
 /**
  * What a page shows of a question, in a draft or a definition. The choices that an author wrote come
- * first in both.
- * @type {(question: any) => import("./types.js").ShownQuestion}
+ * first in both. A definition states no coins; with `asCoins` its protection is said in them.
+ * @type {(question: any, asCoins?: boolean) => import("./types.js").ShownQuestion}
  */
-function shownQuestion({ label, hint, choices, parts, claim, odds, epsilon }) {
+function shownQuestion(question, asCoins = false) {
+  const { label, hint, choices, parts, claim, odds, epsilon, coins } = question;
   const labels = (/** @type {any} */ list) => listed(list).map((one) => String(one?.label ?? one));
   const ofParts = listed(parts).flatMap((part) => [...labels([part]), ...labels(part?.choices)]);
   return {
     label: String(label ?? ""),
     hint: words(hint),
     answers: [...labels(choices), ...ofParts],
-    protection: rightOf(epsilonOf(claim ?? { odds, epsilon })),
+    protection:
+      coins || asCoins ? throws(coins ?? coinsOf(question)) : rightOf(epsilonOf(claim ?? { odds, epsilon })),
+    coins: Boolean(coins) || asCoins,
   };
 }
 
@@ -214,7 +247,7 @@ export const shownDraft = ({ title, intro, contact, budget, questions }) => ({
   intro,
   contact,
   budget: budget ? Number(budget.epsilon) : null,
-  questions: questions.map(shownQuestion),
+  questions: questions.map((/** @type {any} */ each) => shownQuestion(each)),
 });
 
 /**

@@ -29,13 +29,14 @@ export interface Made {
   words: string[];
 }
 
-/** A question as its author wrote it: texts, answers, and how often a guess is right; empty where it has no
- * protection of its own. */
+/** A question as its author wrote it: texts, answers, and how often a guess is right, or what the `coins` do in
+ * which its protection is stated; empty where it has no protection of its own. */
 export interface ShownQuestion {
   label: string;
   hint: string;
   answers: string[];
   protection: string;
+  coins: boolean;
 }
 
 /** What the page has of a survey that it is about to sign. `budget` is the epsilon of all questions together;
