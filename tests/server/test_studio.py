@@ -29,7 +29,7 @@ from deniably_server.storage.store import Store
 from deniably_server.storage.studio import DraftSource
 from deniably_server.storage.tables.deeds import Doer
 from deniably_server.storage.tables.teams import new_team
-from deniably_server.storage.tables.tokens import ROLES, day_in, make
+from deniably_server.storage.tables.tokens import ROLES, Role, day_in, make
 from deniably_server.studio.addresses import free_address
 from support.material import new_token
 from support.studio import OWN_PAGE, Author, founded, operations_on
@@ -762,15 +762,40 @@ def test_what_a_group_did_is_listed_in_days(app: Flask, author: Author) -> None:
     today = day_in(0)
     assert [(deed.day, deed.what, deed.object) for deed in deeds] == [
         (today, "closed", "spring-26"), (today, "published", "spring-26"),
-        (today, "signed in", ""), (today, "founded", ""),
+        (today, "began", ""), (today, "signed in", ""), (today, "founded", ""),
     ]  # fmt: skip
     home = visible(author.client.get("/studio/").text)
     assert re.search(rf"{today}\s+Closed\s+spring-26", home)
     assert re.search(rf"{today}\s+Set up the studio", home)
+    assert re.search(rf"{today}\s+Began a draft", home)
     follow = visible(author.client.get("/studio/s/spring-26").text)
     assert re.search(rf"{today}\s+Published", follow)
     assert "Signed in" not in follow
     assert studio.deeds("others", 20) == []
+
+
+@pytest.mark.parametrize("role", ["author", "operator"])
+def test_a_closing_outside_the_studio_is_listed_too(app: Flask, author: Author, role: Role) -> None:
+    """Whoever has the group's key closes by a command, and an operator without it."""
+    definition = author.definition(draft := author.begin(PAY))
+    author.publish(draft)
+    signed = author.closing("spring-26", definition)
+    headers = {"Authorization": f"Bearer {new_token(store_of(app), role)}"}
+    if role == "author":
+        headers |= {
+            "Deniably-Author": signed["author"], "Deniably-Signature": signed["signature"],
+        }  # fmt: skip
+
+    closed = app.test_client().patch(
+        "/api/surveys/spring-26", json={"state": "closed"}, headers=headers
+    )
+
+    assert closed.status_code == 200, closed.text
+    deed, *_ = store_of(app).studio.deeds(the_team(app, author), 20)
+    assert (deed.day, deed.what, deed.object) == (day_in(0), "closed outside", "spring-26")
+    for page in ("/studio/", "/studio/s/spring-26"):
+        shown = visible(author.client.get(page).text)
+        assert re.search(r"Closed\s+spring-26\s+outside the studio", shown)
 
 
 def test_what_is_published_is_what_the_terminal_would_publish(store: Store, author: Author) -> None:

@@ -18,6 +18,7 @@ from deniably_server.storage.store import Store
 from deniably_server.storage.studio import Draft, DraftClash, StudioStore
 from deniably_server.storage.tables import deeds, sessions, tokens, trial_links
 from deniably_server.storage.tables import drafts as drafts_table
+from deniably_server.storage.tables.deeds import Doer
 from deniably_server.storage.tables.drafts import MOST_DRAFTS, MOST_VERSIONS
 from deniably_server.storage.tables.teams import Team, new_team
 from deniably_server.storage.tables.tokens import make
@@ -50,7 +51,14 @@ def union(studio: StudioStore) -> Team:
 
 
 def begun(studio: StudioStore, team: Team) -> Draft:
-    return studio.begin_draft(team.id, PAY, "e0")
+    return studio.begin_draft(member_of(studio, team), PAY, "e0")
+
+
+def member_of(studio: StudioStore, team: Team) -> Doer:
+    """The group, and the member that signs."""
+    token = studio.signer(team.key)
+    assert token is not None
+    return Doer(team.id, token.id)
 
 
 def edited(studio: StudioStore, team: Team, draft: Draft, key: str, value: object) -> Draft:
@@ -199,6 +207,19 @@ def test_a_deed_is_stored_once_a_day_and_never_changes(
     assert len(studio.deeds(union.id, 9)) == 3
 
 
+def test_drafts_that_somebody_began_and_deleted_are_deeds_once_a_day(
+    studio: StudioStore, union: Team
+) -> None:
+    ada = member_of(studio, union)
+    first, _ = begun(studio, union), begun(studio, union)
+    for gone in (True, True, False, False, True):
+        studio.delete_draft(ada, first.id, gone=gone)
+
+    assert [(deed.what, deed.object) for deed in studio.deeds(union.id, 9)] == [
+        ("brought back", ""), ("deleted", ""), ("began", ""), ("founded", ""),
+    ]  # fmt: skip
+
+
 # --- drafts -------------------------------------------------------------------------------------
 
 
@@ -216,7 +237,7 @@ def test_another_group_sees_nothing_of_it(studio: StudioStore, union: Team) -> N
     for attempt in (
         lambda: studio.draft("others", draft.id),
         lambda: studio.edit_draft("others", draft.id, 1, "e", Remove("q1")),
-        lambda: studio.delete_draft("others", draft.id),
+        lambda: studio.delete_draft(Doer("others", "x"), draft.id),
         lambda: studio.draft(union.id, "unknown"),
     ):
         with pytest.raises(NotFound, match="no such draft"):
@@ -314,23 +335,23 @@ def test_a_group_has_so_many_drafts_and_no_more(
 
     with pytest.raises(Quota, match="at most 3 drafts; delete one first"):
         begun(studio, union)
-    studio.delete_draft(union.id, first.id)
+    studio.delete_draft(member_of(studio, union), first.id)
     begun(studio, union)
     with pytest.raises(Quota):
-        studio.delete_draft(union.id, first.id, gone=False)
+        studio.delete_draft(member_of(studio, union), first.id, gone=False)
 
 
 def test_a_deleted_draft_comes_back_for_thirty_days(
     studio: StudioStore, union: Team, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     draft, other = begun(studio, union), begun(studio, union)
-    studio.delete_draft(union.id, draft.id)
+    studio.delete_draft(member_of(studio, union), draft.id)
 
     assert [each.id for each in studio.drafts(union.id)] == [other.id, draft.id]
     days_later(monkeypatch, 30)
-    studio.delete_draft(union.id, draft.id, gone=False)
+    studio.delete_draft(member_of(studio, union), draft.id, gone=False)
     assert studio.draft(union.id, draft.id).document == PAY
-    studio.delete_draft(union.id, draft.id)
+    studio.delete_draft(member_of(studio, union), draft.id)
     days_later(monkeypatch, 61)
     begun(studio, union)
     with pytest.raises(NotFound):
@@ -391,11 +412,11 @@ def test_a_link_goes_with_its_draft_and_comes_back_with_it(
     draft = begun(studio, union)
     secret, _ = studio.begin_trial(union.id, draft.id)
 
-    studio.delete_draft(union.id, draft.id)
+    studio.delete_draft(member_of(studio, union), draft.id)
     assert_no_trial(studio, secret)
     with pytest.raises(NotFound):
         studio.begin_trial(union.id, draft.id)
-    studio.delete_draft(union.id, draft.id, gone=False)
+    studio.delete_draft(member_of(studio, union), draft.id, gone=False)
     assert studio.tried(secret).id == draft.id
 
 
@@ -404,7 +425,7 @@ def test_a_draft_that_is_deleted_for_good_takes_its_link_along(
 ) -> None:
     draft = begun(studio, union)
     secret, _ = studio.begin_trial(union.id, draft.id)
-    studio.delete_draft(union.id, draft.id)
+    studio.delete_draft(member_of(studio, union), draft.id)
 
     days_later(monkeypatch, 31)
     begun(studio, union)

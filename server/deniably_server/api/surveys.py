@@ -118,7 +118,7 @@ def change(name: str) -> Response:
     if wanted.state == "closed":
         if wanted.only_with_results:
             require_results(survey)
-        store.close_survey(name)
+        store.close_survey(name, token.id)
     elif store.state(name) == "closed":
         raise Closed(
             "a closed survey is not opened again, because its results may have been seen; publish"

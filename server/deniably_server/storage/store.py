@@ -31,7 +31,7 @@ from deniably_server.storage.engines.database_urls import engine_at
 from deniably_server.storage.engines.engine import Connection
 from deniably_server.storage.engines.readers import Readers
 from deniably_server.storage.studio import DraftSource, StudioStore, publish_draft
-from deniably_server.storage.tables.deeds import Doer, enter_deed
+from deniably_server.storage.tables.deeds import Doer, What, enter_deed
 from deniably_server.storage.tables.designs import enter_design, find_design
 from deniably_server.storage.tables.invitations import (
     InvitationCounts,
@@ -105,6 +105,7 @@ from deniably_server.storage.tables.tallies import (
     tallies_of,
     unordered_texts,
 )
+from deniably_server.storage.tables.teams import team_of_survey
 from deniably_server.storage.tables.tokens import (
     Token,
     enter_token,
@@ -322,10 +323,13 @@ class Store:
         with self._reading() as database:
             return digests(database)
 
-    def close_survey(self, name: str, doer: Doer | None = None) -> None:
+    def close_survey(
+        self, name: str, token: str | None = None, what: What = "closed outside"
+    ) -> None:
         """Closes a survey for good, so that it accepts no more reports, and sets ``needs_rewrite``.
 
-        ``doer`` is who closes it in the studio. Raises NotFound where there is no such survey.
+        The group that published it in the studio reads ``what`` was done, and by the ``token`` with
+        this id. Raises NotFound where there is no such survey.
         """
         if self.state(name) == "open":
             with self._transaction() as database:
@@ -334,8 +338,8 @@ class Store:
                 forget(database, name)  # results show all reports from now on
                 merge_shards(database, name)
                 mark(database, name)  # here, so that a crash cannot lose the rewrite
-                if doer is not None:
-                    enter_deed(database, doer, "closed", name)
+                if token is not None and (team := team_of_survey(database, name)):
+                    enter_deed(database, Doer(team, token), what, name)
         self.needs_rewrite.set()
 
     def revealing_order(self) -> list[str]:

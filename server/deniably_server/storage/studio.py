@@ -200,15 +200,16 @@ class StudioStore:
 
     # --- drafts -----------------------------------------------------------------------------
 
-    def begin_draft(self, team: str, document: Document, edit_id: str) -> Draft:
+    def begin_draft(self, doer: Doer, document: Document, edit_id: str) -> Draft:
         """Stores a new draft of a team, as revision 1, and returns it. Raises Quota where the team
         has ``MOST_DRAFTS`` already."""
         draft, text = secrets.token_hex(8), to_json(document)
         with self._writing() as database:
             purge_drafts(database)
-            if count_drafts(database, team) >= MOST_DRAFTS:
+            if count_drafts(database, doer.team) >= MOST_DRAFTS:
                 raise Quota(f"a group has at most {MOST_DRAFTS} drafts; delete one first")
-            enter_draft(database, draft, team, edit_id, text)
+            enter_draft(database, draft, doer.team, edit_id, text)
+            enter_deed(database, doer, "began")
         return Draft(draft, 1, day_in(0), "", document)
 
     def draft(self, team: str, draft: str) -> Draft:
@@ -268,7 +269,7 @@ class StudioStore:
             text = find_published_draft(database, team, survey)
         return None if text is None else from_json(text)
 
-    def delete_draft(self, team: str, draft: str, *, gone: bool = True) -> None:
+    def delete_draft(self, doer: Doer, draft: str, *, gone: bool = True) -> None:
         """Deletes a draft if ``gone`` is true; it can be brought back for ``KEPT_DAYS`` days.
         Brings a deleted draft back if ``gone`` is false.
 
@@ -276,10 +277,13 @@ class StudioStore:
         one back.
         """
         with self._writing() as database:
-            _own(find_draft(database, draft), team)
-            if not gone and count_drafts(database, team) >= MOST_DRAFTS:
+            own = _own(find_draft(database, draft), doer.team)
+            if bool(own.gone) == gone:
+                return
+            if not gone and count_drafts(database, doer.team) >= MOST_DRAFTS:
                 raise Quota(f"a group has at most {MOST_DRAFTS} drafts; delete one first")
             mark_gone(database, draft, gone=gone)
+            enter_deed(database, doer, "deleted" if gone else "brought back")
 
     # --- trials -----------------------------------------------------------------------------
 

@@ -93,7 +93,7 @@ def begin() -> Response:
     # Read again as authors' documents are: numbers with a point stay exact.
     text = to_json(wanted.document or {}) if wanted.text is None else wanted.text
     document = drafted(load(text))
-    draft = current_store().studio.begin_draft(member.team.id, document, "begun")
+    draft = current_store().studio.begin_draft(member.doer, document, "begun")
     return json_answer({"id": draft.id, "revision": draft.revision}, 201)
 
 
@@ -133,7 +133,7 @@ def delete(name: str) -> Response:
     require_own_page()
     member = require_member()
     wanted = decoded(_GONE, read_body(JSON), 'the body is {"gone": true} or {"gone": false}')
-    current_store().studio.delete_draft(member.team.id, known(name), gone=wanted.gone)
+    current_store().studio.delete_draft(member.doer, known(name), gone=wanted.gone)
     return Response(status=204)
 
 

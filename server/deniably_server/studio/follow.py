@@ -104,7 +104,7 @@ def close(name: str) -> Response:
     _require_signature(member, survey, Signature(wanted.author, wanted.signature))
     if not wanted.anyway:
         require_results(survey)
-    store.close_survey(name, member.doer)
+    store.close_survey(name, member.token.id, "closed")
     return json_answer({"reports": final_count(survey)})
 
 
@@ -123,7 +123,7 @@ def ask_again(name: str) -> Response:
     if document is None:
         raise NotFound("this survey came from no draft of the studio")
     again = dict(document) | {"name": free_address(name, store.names())}
-    draft = store.studio.begin_draft(member.team.id, again, "begun")
+    draft = store.studio.begin_draft(member.doer, again, "begun")
     return json_answer({"id": draft.id, "revision": draft.revision}, 201)
 
 

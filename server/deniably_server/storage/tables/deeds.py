@@ -1,7 +1,8 @@
 """The table of deeds: what a group did, on which day. Nothing in it is ever changed or deleted.
 
-It is for the group itself, which sees there when somebody signed in, published or closed. It has
-days, never times, and the same deed once a day.
+It is for the group itself, which sees there when somebody signed in, began or deleted drafts,
+published or closed. It has days, never times, and the same deed once a day. Which drafts they were
+is not in it, so that whoever begins and deletes drafts does not fill it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,12 @@ from typing import Literal
 from deniably_server.storage.engines.engine import Connection
 from deniably_server.storage.tables.tokens import day_in
 
-What = Literal["founded", "signed in", "published", "closed"]
+What = Literal[
+    "founded", "signed in", "began", "deleted", "brought back", "published", "closed",
+    "closed outside",
+]  # fmt: skip
+"""What is done. ``began``, ``deleted`` and ``brought back`` are about drafts. ``closed outside`` is
+done with a command: with the group's key, or by an operator."""
 
 
 @dataclass(frozen=True)

@@ -69,6 +69,16 @@ def signers_of(database: Connection, key: str) -> list[tuple[str, str]]:
     return [(str(token), str(team)) for token, team in database.execute(sql, [key])]
 
 
+def team_of_survey(database: Connection, survey: str) -> str | None:
+    """Returns the id of the team whose member published a survey; None where it is of none."""
+    sql = (
+        "SELECT members.team FROM owners JOIN members ON members.token = owners.token"
+        " WHERE survey = ?"
+    )
+    row = database.execute(sql, [survey]).fetchone()
+    return None if row is None else str(row[0])
+
+
 def surveys_of(database: Connection, team: str) -> list[str]:
     """Returns the names of the surveys that a team's members published, in alphabetical order."""
     sql = (
