@@ -319,6 +319,10 @@ def test_the_figures_are_said_in_one_sentence_once_they_rest(
     page.wait_for_selector(f"#says:text-matches('{said}')", state="attached")
 
 
+SPECIAL: dict[str, Any] = {
+    "waves": {"panel": "home", "count": 3}, "strata": {"site": ["north", "south"]},
+    "invited": True, "questions": [each | {"odds": 2} for each in QUESTIONS[:2]],
+}  # fmt: skip
 EVERY_PLACE = ("/privacy", "", "?question=q1", "/publish")
 
 
@@ -333,6 +337,7 @@ EVERY_PLACE = ("/privacy", "", "?question=q1", "/publish")
         soak(with_one_for_all(spend="sample"), EVERY_PLACE),
         soak({"questions": QUESTIONS[:1], "expect": 50}, EVERY_PLACE),
         ({"title": "", "questions": [{"type": "yes_no", "odds": 3}]}, EVERY_PLACE),
+        (SPECIAL, EVERY_PLACE[:1]),
     ],
 )
 @pytest.mark.thorough

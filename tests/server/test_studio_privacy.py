@@ -152,6 +152,28 @@ def test_a_number_is_compared_in_its_own_unit(author: Author) -> None:
     assert re.search(r"Hours\? \(by 6 hours\) 3,\d00 14 hours", page)
 
 
+def test_waves_groups_and_invitations_of_a_file_are_named_with_their_figures(
+    author: Author,
+) -> None:
+    special = {
+        "waves": {"panel": "home", "count": 3},
+        "strata": {"site": ["north", "south"]},
+        "invited": True,
+        "questions": [yes_no("Theft", odds=2), yes_no("Accident", odds=2)],
+    }
+    page = words(figures(author, author.begin(FOUR | special)))
+    plain = words(figures(author, author.begin(FOUR)))
+
+    designs = page.partition("Special designs ")[2]
+    assert "One of 3 waves of “home” The die is rolled anew in each wave" in designs
+    assert "Privacy spent, all waves 84 of 100 Guess from all waves 80" in designs
+    assert "2 groups: site north; site south" in designs
+    assert "Plus or minus, in one group 17 of 100" in designs
+    assert "By invitation Each code is good for one report." in designs
+    assert EXPERT.findall(page) == []
+    assert "Special designs" not in plain
+
+
 @pytest.mark.parametrize(("count", "said"), [(1, False), (2, True), (3, False)])
 def test_where_all_answers_tell_no_more_than_one_it_says_why(
     author: Author, count: int, said: bool

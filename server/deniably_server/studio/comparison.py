@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from deniably.authoring.drafts import Document
 from deniably.authoring.quick_check import DIFFERENCE, ExpertRow, QuickCheck
+from deniably.authoring.special_designs import SpecialDesign
 from deniably.authoring.ways import Way
 from deniably.survey.spending import FULL
 from deniably.survey.survey import EPSILON_LIMIT
@@ -95,6 +96,16 @@ class GroupsCompared:
 
 
 @dataclass(frozen=True)
+class ShownDesign:
+    """A special design. ``facts`` has its figures, by what they are called."""
+
+    label: str
+    note: str
+    cost: str
+    facts: Mapping[str, str]
+
+
+@dataclass(frozen=True)
 class Slider:
     """The slider of a survey with one budget for all questions.
 
@@ -123,6 +134,7 @@ class Comparison:
     learnt: Sequence[Learnt] = ()
     compared: Sequence[GroupsCompared] = ()
     few: bool = False
+    designs: Sequence[ShownDesign] = ()
     experts: Sequence[ExpertRow] = ()
     refused: Sequence[str] = ()
 
@@ -140,6 +152,7 @@ def comparison_of(view: QuickCheck, draft: Document) -> Comparison:
         ],
         compared=list(_compared(view, balance, people_expected(draft))),
         few=people_expected(draft) < FEW,
+        designs=[_design(each) for each in view.designs],
         experts=view.experts,
         refused=view.refused,
     )
@@ -179,6 +192,17 @@ def _way(way: Way, draft: Document) -> ShownWay:
         way.crossed,
         "" if way.chosen else operation_json(way.operations, draft),
     )
+
+
+def _design(design: SpecialDesign) -> ShownDesign:
+    facts: dict[str, str] = {}
+    if design.used is not None:
+        facts["Privacy spent, all waves"] = f"{design.used} of {FULL}"
+    if design.guess is not None:
+        facts["Guess from all waves"] = str(design.guess)
+    if points := range_of(list(design.margins.values())):
+        facts["Plus or minus, in one group"] = f"{points} of 100"
+    return ShownDesign(design.label, design.note, design.cost, facts)
 
 
 def _compared(view: QuickCheck, balance: Balance, people: int) -> Iterator[GroupsCompared]:

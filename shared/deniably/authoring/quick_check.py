@@ -19,6 +19,7 @@ from deniably.authoring.compile_question import published
 from deniably.authoring.compiling import compile_with_notes
 from deniably.authoring.incompatible_keys import problems_in
 from deniably.authoring.reading import document_problems, read
+from deniably.authoring.special_designs import SpecialDesign, special_designs
 from deniably.authoring.ways import (
     Document,
     Mend,
@@ -148,11 +149,11 @@ class QuickCheck(msgspec.Struct, frozen=True, kw_only=True):
     definition as it would be published. It is None while ``about`` is true: figures are then only
     about right, because a window replaces the optimised mechanism of a mean that is still being
     computed. ``refused`` says why devices would refuse the survey, and ``mends`` what the author
-    can do about it. ``ways`` are the designs of the survey to choose from. ``n_openly`` is how many
-    people are needed to detect a difference of ten points if they are asked directly, without
-    noise; None where no number is enough. ``experts`` has the formal protection of each question,
-    and of all that one device is asked. ``languages`` has what each translation lacks; surveys have
-    none yet.
+    can do about it. ``ways`` are the ways to ask the survey, of which the author can choose one.
+    ``designs`` has the waves, strata and invitations of the survey. ``n_openly`` is how many people
+    are needed to detect a difference of ten points if they are asked directly, without noise; None
+    where no number is enough. ``experts`` has the formal protection of each question, and of all
+    that one device is asked. ``languages`` has what each translation lacks; surveys have none yet.
     """
 
     digest: str | None = None
@@ -167,6 +168,7 @@ class QuickCheck(msgspec.Struct, frozen=True, kw_only=True):
     experts: list[ExpertRow] = []
     ways: list[Way] = []
     mends: list[Mend] = []
+    designs: list[SpecialDesign] = []
     notes: list[str] = []
     first_page: list[str] = []
     languages: dict[str, dict[str, int]] = {}
@@ -233,6 +235,7 @@ def _view(document: Document, survey: Survey, n: int, *, compares: bool) -> Quic
         experts=list(_experts(survey)),
         ways=ways(document, survey, n) if compares else [],
         mends=mends(document, survey, n),
+        designs=special_designs(survey, rates, n),
         first_page=page.paragraphs,
     )
 
