@@ -1,11 +1,12 @@
 """Take the pictures of every page and state: make screenshots, or
 
-    python tests/browser/screenshots.py [pages] [form] [languages] [rare] [invited] [readme]
+    python tests/browser/screenshots.py [pages] [form] [languages] [rare] [invited] [studio]
+        [readme]
 
 Each in light and dark, 390 and 1,280 px wide, without motion; what few people see in two of these
 looks. They are in ``client/screenshots``, with an index, and take less than 2 MB. ``readme`` are
-those of the README, from the demonstration with all of its respondents. Chinese needs a font that
-shows it, which make installs with Chromium.
+those of the README: the studio, and the demonstration with all of its respondents. Chinese needs a
+font that shows it, which make installs with Chromium.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
@@ -56,7 +58,7 @@ FEW = [(390, "light"), (1280, "dark")]
 """Of what few people see."""
 MOST = 2_200_000
 """Bytes of all pictures."""
-_QUALITY = 0.15
+_QUALITY, _READABLE = 0.15, 0.7
 _HIGHEST = 1250
 """Pixels of a page that a picture shows."""
 _NAME = re.compile(r"(.+)-(390|1280)-(light|dark)\.webp")
@@ -150,10 +152,18 @@ class Album:
         picture = page.screenshot(full_page=True)
         page.set_viewport_size({"width": width, "height": HEIGHT})
         name = f"{re.sub(r'[^a-z0-9]+', '-', state.lower())}-{width}-{scheme}.webp"
-        data: str = self._darkroom.evaluate(
-            _SHRINK, [base64.b64encode(picture).decode(), WIDTHS[width], _HIGHEST, _QUALITY]
-        )
-        (FOLDER / name).write_bytes(base64.b64decode(data.partition(",")[2]))
+        self._develop(picture, FOLDER / name, WIDTHS[width], _HIGHEST, _QUALITY)
+
+    def keep_for_readme(self, page: Page, name: str) -> None:
+        """What a window shows, in its size, and sharp enough to be read."""
+        self._develop(page.screenshot(), README / f"{name}.webp", 1, 10_000, _READABLE)
+
+    def _develop(
+        self, picture: bytes, to: Path, scale: float, highest: int, quality: float
+    ) -> None:
+        png = base64.b64encode(picture).decode()
+        data: str = self._darkroom.evaluate(_SHRINK, [png, scale, highest, quality])
+        to.write_bytes(base64.b64decode(data.partition(",")[2]))
 
 
 _SHRINK = """async ([png, scale, highest, quality]) => {
@@ -254,6 +264,16 @@ def invited(album: Album) -> None:
     album.fill("invited", lambda page: invited_states(page, album.server.url, next(codes)), FEW)
 
 
+def _a_group(server: Server) -> tuple[Author, Any]:
+    """A group that writes there, and the cookie of its session."""
+    (secret,) = re.findall(r"/studio/start#(\S+)", server.log)
+    browser = Distant(server.url)
+    author = Author(browser)
+    author.found(secret, **author.signed_word(server.url))
+    value = str(browser.session.cookies[COOKIE])
+    return author, {"name": COOKIE, "value": value, "url": f"{server.url}/studio/"}
+
+
 STUDIO = {
     "studio first start": "/studio/start",
     "studio sign in": "/studio/in",
@@ -265,12 +285,7 @@ STUDIO = {
 def studio(album: Album) -> None:
     """The author's studio: the start, the group's page, the editor, the last page before."""
     url = album.server.url
-    (secret,) = re.findall(r"/studio/start#(\S+)", album.server.log)
-    browser = Distant(url)
-    author = Author(browser)
-    words = author.signed_word(url)
-    author.found(secret, **words)
-    cookie = str(browser.session.cookies[COOKIE])
+    author, cookie = _a_group(album.server)
     questions = [
         {"type": "yes_no", "label": "In the last 12 months, did you hide an accident?", "odds": 3},
         {"type": "select_one", "label": "Whom would you tell?", "odds": 3,
@@ -279,7 +294,7 @@ def studio(album: Album) -> None:
     draft = author.begin({"name": "autumn-26", "title": "Our sites", "questions": questions})
 
     def walk(page: Page) -> Iterator[str]:
-        page.context.add_cookies([{"name": COOKIE, "value": cookie, "url": f"{url}/studio/"}])
+        page.context.add_cookies([cookie])
         for state, path in STUDIO.items():
             page.goto(url + path)
             yield state
@@ -306,9 +321,30 @@ def studio(album: Album) -> None:
     album.fill("", walk, FEW)
 
 
+SITES = [
+    {"type": "yes_no", "label": "In the last 12 months, did you hide an accident at work?",
+     "short": "Hid an accident", "odds": 3},
+    {"type": "select_one", "label": "Whom would you tell of one?", "odds": 3,
+     "choices": ["A colleague", "The union", "Nobody"]},
+    {"type": "number", "label": "How many unpaid hours did you work last week?", "odds": 3,
+     "short": "Unpaid hours", "minimum": 0, "maximum": 40, "unit": "hours"},
+]  # fmt: skip
+"""What the studio of the README asks."""
+
+
 def readme(album: Album) -> None:
-    """The pictures of the README: the demonstration, with all of its respondents."""
+    """The pictures of the README: the studio, and the demonstration, with all its respondents."""
     url = album.server.url
+    author, cookie = _a_group(album.server)
+    draft = author.begin({"name": "autumn-26", "title": "Safety at our sites", "questions": SITES})
+    context = album.browser.new_context(viewport={"width": 1240, "height": 1160})
+    context.add_cookies([cookie])
+    page = context.new_page()
+    page.goto(f"{url}/studio/d/{draft}?question=q1")
+    page.wait_for_selector("#balance .acc")
+    page.wait_for_selector("[data-again]", state="detached")
+    page.wait_for_load_state("networkidle")
+    album.keep_for_readme(page, "studio")
     album.server.publish(publish_text((HERE / "fair1978.yaml").read_text(encoding="utf-8")))
     for _ in answer_all([f"{url}/s/marriage"], respondents()):
         pass
@@ -317,10 +353,10 @@ def readme(album: Album) -> None:
     page.click("[data-first] [data-go='1']")
     page.click("label:has-text('Yes')")
     page.click("summary:visible")
-    page.screenshot(path=README / "form.png")
+    album.keep_for_readme(page, "form")
     page = album.browser.new_page(viewport={"width": 760, "height": 1000})
     page.goto(f"{url}/surveys/marriage")
-    page.screenshot(path=README / "dashboard.png")
+    album.keep_for_readme(page, "dashboard")
 
 
 GROUPS: dict[str, Callable[[Album], None]] = {
@@ -379,7 +415,7 @@ def main() -> None:
         browser.close()
     pictures = sorted(FOLDER.glob("*.webp"))
     (FOLDER / "README.md").write_text(index(each.name for each in pictures), encoding="utf-8")
-    size = sum(each.stat().st_size for each in [*pictures, *README.glob("*.png")])
+    size = sum(each.stat().st_size for each in [*pictures, *README.glob("*.webp")])
     print(f"{len(pictures)} pictures, {size:,} bytes")
     if size > MOST:
         sys.exit(f"that is more than {MOST:,} bytes")
