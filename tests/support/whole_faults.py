@@ -216,7 +216,7 @@ PLANTED = [
         "what was said before a question was hidden is sent",
         "a hidden question",
         ("report", ("    return earlier in condition.among", "    return True")),
-        ("answers.js", ("choice === answer", "choice !== undefined")),
+        ("conditions.js", ("choice === answer", "choice !== undefined")),
     ),
     Planted(
         "the order of the keys carries an answer",
