@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from math import log, nextafter
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from deniably.core.errors import (
     WavesSent,
 )
 from deniably.core.loss import Loss
+from deniably.design.blanks import HiddenPair, blanks_law, mixed_delta
 from deniably.device.ledger import Limits, charge, spent
 from deniably.device.memory import (
     Memory,
@@ -679,6 +681,19 @@ def test_estimates(group: Case, case: Case) -> None:
 
     exact = [float(Fraction(share)) for share in case["estimate"]]
     np.testing.assert_allclose(found.raw, exact, rtol=1e-12, atol=1e-12)
+
+
+@every_case("blanks")
+def test_blanks(group: Case, case: Case) -> None:
+    pairs = [HiddenPair.of(mechanism(selection)) for selection in case["mechanisms"]]
+    laws = [blanks_law(case["blanks"], pair) for pair in pairs]
+    found = mixed_delta(laws, nextafter(log(Fraction(case["odds"])), 0))
+    if group["type"] == "claim":
+        assert (found <= float(case["delta"])) == (case["result"] == "valid")
+        return
+
+    exact = Fraction(case["delta"])
+    assert exact <= Fraction(found) <= exact * Fraction(1005, 1000) + Fraction(1, 10**12)
 
 
 def files() -> Iterator[str]:
