@@ -1,4 +1,4 @@
-"""Section 13.1, what blanks hide: every outcome, counted out in fractions."""
+"""Section 13, blanks: what they hide, every outcome counted out in fractions, and estimates."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 
-from deniably.reference.subsets import channel
+from deniably.reference.refusal import require
+from deniably.reference.subsets import channel, support
 
 Law = dict[tuple[int, ...], Fraction]
 Selection = tuple[int, int, int, int]
@@ -53,3 +54,14 @@ def exact_delta(selections: Sequence[Selection], blanks: int, odds: Fraction) ->
         times = math.prod(count for _, count in several)
         whole += times * max(Fraction(0), true - odds * false)
     return whole
+
+
+# --- 13.2: the estimate ---
+
+
+def estimate(selection: Selection, n: int, blanks: int, counts: Sequence[int]) -> list[Fraction]:
+    require(n >= 1, "an estimate needs a person's report")
+    k = selection[0]
+    p, q = support(*selection)
+    blank = (p + (k - 1) * q) / k
+    return [((count - blanks * blank) / n - q) / (p - q) for count in counts]

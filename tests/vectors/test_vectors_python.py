@@ -671,7 +671,10 @@ def test_definitions(group: Case, case: Case) -> None:
 
 @every_case("estimates")
 def test_estimates(group: Case, case: Case) -> None:
-    tally, m = Tally(case["n"], np.array(case["counts"])), mechanism(group["parameters"])
+    estimated(Tally(case["n"], np.array(case["counts"])), mechanism(group["parameters"]), case)
+
+
+def estimated(tally: Tally, m: SubsetSelection, case: Case) -> None:
     if case["result"] == "invalid":
         with pytest.raises(ValueError, match="at least one report"):
             estimate(tally, m)
@@ -685,6 +688,14 @@ def test_estimates(group: Case, case: Case) -> None:
 
 @every_case("blanks")
 def test_blanks(group: Case, case: Case) -> None:
+    if group["type"] == "estimate":
+        batch = Tally(case["n"], np.array(case["counts"]), blanks=case["blanks"])
+        estimated(batch, mechanism(case["parameters"]), case)
+    else:
+        what_blanks_hide(group, case)
+
+
+def what_blanks_hide(group: Case, case: Case) -> None:
     pairs = [HiddenPair.of(mechanism(selection)) for selection in case["mechanisms"]]
     laws = [blanks_law(case["blanks"], pair) for pair in pairs]
     found = mixed_delta(laws, nextafter(log(Fraction(case["odds"])), 0))

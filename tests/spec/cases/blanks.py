@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from spec.blanks import Selection, exact_delta
+from deniably.reference.refusal import Invalid
+from spec.blanks import Selection, estimate, exact_delta
 from spec.vector_types import Case, Made
 
 NOTES = {
@@ -31,12 +32,22 @@ CLAIMED: tuple[tuple[tuple[Selection, ...], str, str], ...] = (
     ((YES_NO, FOUR), "3", "0.1"),
     ((YES_NO, YES_NO), "5", "0.05"),
 )
+COUNTED: tuple[tuple[Selection, int, int, list[int]], ...] = (
+    (YES_NO, 100, 0, [30, 70]),
+    (YES_NO, 100, 220, [140, 180]),
+    (YES_NO, 1000, 220, [453, 767]),
+    (YES_NO, 1, 220, [111, 110]),
+    ((5, 1, 8, 1), 60, 52, [40, 20, 20, 16, 16]),
+    ((5, 2, 3, 1), 60, 199, [130, 100, 96, 96, 96]),
+    (YES_NO, 0, 220, [110, 110]),
+)
 
 
 def cases() -> Made:
     return NOTES, [
         {"type": "delta", "tests": list(_deltas())},
         {"type": "claim", "tests": list(_claims())},
+        {"type": "estimate", "tests": list(_estimates())},
     ]
 
 
@@ -60,6 +71,25 @@ def _claims() -> Iterator[Case]:
                 case["flags"] = [*case["flags"], "Fewer"]
                 case["reason"] = "the blanks do not keep the claim"
             yield case | {"delta": delta, "result": result}
+
+
+def _estimates() -> Iterator[Case]:
+    for selection, n, blanks, counts in COUNTED:
+        k, omega, own, other = selection
+        case: Case = {
+            "comment": "",
+            "flags": [],
+            "parameters": {"k": k, "omega": omega, "own": str(own), "other": str(other)},
+            "n": n,
+            "blanks": blanks,
+            "counts": counts,
+        }
+        try:
+            shares = estimate(selection, n, blanks, counts)
+        except Invalid as reason:
+            yield case | {"reason": str(reason), "result": "invalid"}
+        else:
+            yield case | {"estimate": [str(share) for share in shares], "result": "valid"}
 
 
 def _case(survey: tuple[Selection, ...], blanks: int, odds: str) -> Case:
