@@ -234,7 +234,7 @@ def privacy_profile(losses: Floats, weights: Floats, whole: float) -> float:
 
     It is the mean of (1 - e^{whole - loss})_+, with losses and the mean rounded up. ``weights``
     are the probabilities of ``losses``, if the answer that the losses speak for is the true one.
-    Source: Balle, Barthe and Gaboardi 2018 (NeurIPS), theorem 5.
+    Source: Balle, Barthe and Gaboardi 2018 (NeurIPS), on privacy profiles.
     """
     above = losses > whole
     excess = losses[above] * (1 + 1e-15) - whole
