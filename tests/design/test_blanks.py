@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
@@ -18,6 +19,7 @@ from deniably.design.blanks import (
     MOST_BLANKS,
     HiddenPair,
     LossLaw,
+    _OnGrid,
     blanks_law,
     least_blanks,
     mixed_delta,
@@ -230,6 +232,48 @@ def test_mechanisms_say_which_law_is_theirs() -> None:
     assert HiddenPair.of(SubsetSelection(k=5, omega=1, own=8, other=1)) == FIVE
 
 
+def test_one_blank_may_be_enough() -> None:
+    """The delta of odds 6 is 2/9 without a blank and 1/9 with one."""
+    assert least_blanks([YES_NO], math.log(6), 0.12) == 1
+    assert least_blanks([YES_NO], math.log(6), 0.23) == 0
+
+
+@for_each("pair", [YES_NO, FIVE])
+def test_losses_are_raised_and_what_is_not_listed_is_lost(pair: HiddenPair) -> None:
+    law = blanks_law(300, pair)
+
+    assert law.losses.ndim == law.weights.ndim == 1
+    assert law.weights.min() > 1e-25
+    assert law.lost == pytest.approx(301**2 * 1e-24 * pair.p / pair.r, rel=1e-9)
+    alone = blanks_law(0, pair)
+    assert math.log(8) < alone.losses.max() <= pair.epsilon + 1e-15
+    assert blanks_law(MOST_BLANKS, YES_NO).weights.sum() == pytest.approx(1)
+
+
+def test_what_is_lost_counts_as_if_it_gave_everything_away() -> None:
+    law = blanks_law(20, YES_NO)
+    worse = replace(law, lost=0.1)
+
+    assert mixed_delta([worse], 1.0) == pytest.approx(mixed_delta([law], 1.0) + 0.1)
+    assert mixed_delta([worse, law], 1.0) == pytest.approx(mixed_delta([law, law], 1.0) + 0.1)
+    assert mixed_delta([worse, replace(law, lost=0.2)], 1.0) == pytest.approx(
+        mixed_delta([law, law], 1.0) + 0.3
+    )
+    assert mixed_delta([replace(law, lost=1.0)], 0.1) == 1
+    assert mixed_delta([law], YES_NO.epsilon) == 0
+
+
+def test_unlikely_sums_are_raised_or_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("deniably.design.blanks._NEVER", 0.01)
+    one = _OnGrid(-1, np.array([0.05, 0.4, 0.5, 0.05]), 0.0)
+    whole = np.convolve(one.weights, one.weights)
+    both = one + one
+
+    assert both.first == -1, "the least sum, -2, is unlikely"
+    np.testing.assert_allclose(both.weights, [whole[0] + whole[1], *whole[2:6]])
+    assert both.lost == pytest.approx(whole[6])
+
+
 # --- the attack -------------------------------------------------------------------------------
 
 
@@ -274,20 +318,28 @@ def test_without_blanks_the_attack_beats_that_rate() -> None:
 @for_each(
     ("wrong", "why"),
     [
-        (lambda: HiddenPair(0.5, 0.5, 0.5), "use 0 < q < p"),
-        (lambda: HiddenPair(0.8, 0.3, 0.5), "use 0 < q < p"),
+        (lambda: HiddenPair(0.5, 0.5, 0.5), "^p is 0.5, q 0.5 and r 0.5; use 0 < q < p, .*$"),
+        (lambda: HiddenPair(0.8, 0.3, 0.5), r"p \+ q <= 1 and 0 < 2r <= p \+ q$"),
+        (lambda: HiddenPair(0.8, 0.0, 0.2), "use 0 < q < p"),
+        (lambda: HiddenPair(0.8, 0.2, 0.0), "use 0 < q < p"),
         (lambda: HiddenPair(0.6, 0.1, 0.4), "2r <= p"),
         (lambda: HiddenPair.k_ary(1, 3), "use 2 or more"),
         (lambda: HiddenPair.k_ary(2, 1), "odds above 1"),
         (lambda: blanks_law(-1, YES_NO), "from 0 to"),
         (lambda: blanks_law(MOST_BLANKS + 1, YES_NO), "from 0 to"),
-        (lambda: mixed_delta([], 1.0), "at least one question"),
+        (lambda: mixed_delta([], 1.0), "^the list of laws .* is about at least one question$"),
         (lambda: mixed_delta(laws(YES_NO, 5), -0.1), "from 0"),
         (lambda: mixed_epsilon(laws(YES_NO, 5), 0), "strictly between"),
         (lambda: least_blanks([YES_NO], 0, DELTA), "above 0"),
         (lambda: least_blanks([YES_NO], 1, 1), "strictly between"),
-        (lambda: least_blanks([YES_NO] * 6, 0.01, DELTA), "accept larger odds"),
-        (lambda: HiddenPair.of(Gaussian(11, 1, "1400", "1", "0.00001")), "without a delta"),
+        (
+            lambda: least_blanks([YES_NO] * 6, 0.01, DELTA),
+            "accept larger odds against the server, ask fewer questions or lower the local odds$",
+        ),
+        (
+            lambda: HiddenPair.of(Gaussian(11, 1, "1400", "1", "0.00001")),
+            "^blanks hide reports of mechanisms without a delta only$",
+        ),
     ],
 )
 def test_questions_without_meaning_are_refused(wrong: Callable[[], object], why: str) -> None:
