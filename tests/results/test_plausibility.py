@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, product
 
@@ -11,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from deniably.core.binomial import upper_tail
+from deniably.core.binomial import AddedCoins, upper_tail
 from deniably.estimation.channels import matrix
 from deniably.estimation.scores import of_target
 from deniably.estimation.tally import Tally, from_cells, support_rows
@@ -38,10 +39,70 @@ from deniably.results.plausibility import (
     too_far,
 )
 from deniably.simulation.bulk import randomise_many, tally_many
+from support.blanks import made_up, mixed
 from support.textbook import k_ary
+from support.two_binomials import sum_of
 
 SUBSETS = SubsetSelection(6, 3, 3, 1)
 BITS = Unary(6, 1, 5, 2, 10)
+
+
+# --- among a mixer's blanks ---------------------------------------------------------------------
+
+
+def test_a_count_among_blanks_alarms_where_its_exact_tail_is_small_enough() -> None:
+    """Both tails, of the sum of the people's coins at p or q and of the blanks'."""
+    yes_no, n, blanks, risk = k_ary(2, 8, 1), 40, 60, 1e-3
+    for count in range(n + blanks + 1):
+        batch = Tally(n, np.array([count, n + blanks - count]), blanks=blanks)
+        tails = [
+            float(sum_of(n, share, AddedCoins(blanks, 0.5))[some].sum())
+            for share, some in ((8 / 9, slice(count, None)), (1 / 9, slice(count + 1)))
+        ]
+        assert impossible(yes_no, batch, risk)[0] == (min(tails) < risk / 4)
+
+
+def test_honest_batches_raise_no_alarm_and_stuffed_ones_do() -> None:
+    three = k_ary(3, 8, 1)
+    for seed in range(50):
+        alike = tally_many(three, randomise_many(three, np.zeros(40, dtype=np.int64)))
+        batch = mixed(alike, made_up(three, 220, seed))
+        assert not impossible(three, batch, 1e-4).any()
+        stuffed = replace(batch, counts=batch.counts + np.array([60, -30, -30]))
+        assert impossible(three, stuffed, 1e-4)[0]
+
+
+def test_the_spread_of_a_score_gains_that_of_its_blanks() -> None:
+    score = of_target(k_ary(4, 8, 1))
+    alone, among = of_score(score), of_score(score, 0.5)
+
+    assert among.variance == pytest.approx(alone.variance + score.blank_variance / 2)
+    assert among.farthest == alone.farthest
+    sampled = replace(score, sampled_fraction=0.5)
+    assert of_score(sampled) == alone
+    # Then a third of the reports are expected to be blanks, whose mean is half the range away.
+    drawn = of_score(sampled, 0.5)
+    assert drawn.variance == pytest.approx(among.variance + 0.25 / 3)
+    assert drawn.farthest == pytest.approx(alone.farthest + 0.5)
+
+
+def test_shares_among_blanks_are_impossible_farther_out() -> None:
+    scores = [of_target(k_ary(2, 8, 1))] * 2
+    estimates = [1.3, 0.5]
+    assert impossible_shares(scores, estimates, 200, 1e-3).tolist() == [True, False]
+    assert impossible_shares(scores, estimates, 200, 1e-3, 3.0).tolist() == [False, False]
+
+
+def test_blanks_count_among_the_numbers_that_noise_moves() -> None:
+    """A number just beyond where 10 reports put any is likelier among 10,000."""
+    noise, risk = Laplace(11, "3"), 1e-3
+    law = noise.law
+    first = next(y for y in range(law.reach) if law.tail(y) <= risk / 20)
+    alone = from_cells(10, {5: 9, 10 + first: 1}, None)
+    batch = from_cells(10_000, {5: 9_999, 10 + first: 1}, None).with_blanks(9_990)
+
+    assert beyond_noise(noise, alone, risk) == 1
+    assert beyond_noise(noise, batch, risk) == 0
 
 
 # --- single counts ------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
 """The maker of shared/vectors, from the independent reference in shared/deniably/reference.
 
-What no device needs, the register and report sets, has its reference here.
+What no device needs (the register, report sets, what blanks hide) has its reference here.
 """

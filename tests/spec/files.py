@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from spec.cases import (
+    blanks,
     canonical,
     claims,
     codes,
@@ -47,6 +48,7 @@ MAKERS: dict[str, Callable[[], Made]] = {
     "codes": codes.cases,
     "strata": strata.cases,
     "report_sets": report_sets.cases,
+    "blanks": blanks.cases,
 }
 
 

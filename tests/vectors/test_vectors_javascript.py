@@ -17,8 +17,9 @@ DEVICE = (
     *("signatures", "registers", "listings", "blind_rsa", "codes"),
 )
 # A device neither chooses omega nor estimates: that is for authors and analysts, in Python.
-# Report sets are for those who have the reports of many, in Python as well.
-NOT_ON_A_DEVICE = ("estimates", "omega", "report_sets")
+# Report sets are for those who have the reports of many, in Python as well. What blanks hide is for
+# authors and mixers.
+NOT_ON_A_DEVICE = ("estimates", "omega", "report_sets", "blanks")
 # What they say hangs on the cryptography and the encodings of the browser itself.
 OF_THE_BROWSER = ("canonical", "signatures", "registers", "listings", "blind_rsa")
 

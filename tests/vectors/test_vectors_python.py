@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from math import log, nextafter
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from deniably.core.errors import (
     WavesSent,
 )
 from deniably.core.loss import Loss
+from deniably.design.blanks import HiddenPair, blanks_law, mixed_delta
 from deniably.device.ledger import Limits, charge, spent
 from deniably.device.memory import (
     Memory,
@@ -669,7 +671,10 @@ def test_definitions(group: Case, case: Case) -> None:
 
 @every_case("estimates")
 def test_estimates(group: Case, case: Case) -> None:
-    tally, m = Tally(case["n"], np.array(case["counts"])), mechanism(group["parameters"])
+    estimated(Tally(case["n"], np.array(case["counts"])), mechanism(group["parameters"]), case)
+
+
+def estimated(tally: Tally, m: SubsetSelection, case: Case) -> None:
     if case["result"] == "invalid":
         with pytest.raises(ValueError, match="at least one report"):
             estimate(tally, m)
@@ -679,6 +684,27 @@ def test_estimates(group: Case, case: Case) -> None:
 
     exact = [float(Fraction(share)) for share in case["estimate"]]
     np.testing.assert_allclose(found.raw, exact, rtol=1e-12, atol=1e-12)
+
+
+@every_case("blanks")
+def test_blanks(group: Case, case: Case) -> None:
+    if group["type"] == "estimate":
+        batch = Tally(case["n"], np.array(case["counts"]), blanks=case["blanks"])
+        estimated(batch, mechanism(case["parameters"]), case)
+    else:
+        what_blanks_hide(group, case)
+
+
+def what_blanks_hide(group: Case, case: Case) -> None:
+    pairs = [HiddenPair.of(mechanism(selection)) for selection in case["mechanisms"]]
+    laws = [blanks_law(case["blanks"], pair) for pair in pairs]
+    found = mixed_delta(laws, nextafter(log(Fraction(case["odds"])), 0))
+    if group["type"] == "claim":
+        assert (found <= float(case["delta"])) == (case["result"] == "valid")
+        return
+
+    exact = Fraction(case["delta"])
+    assert exact <= Fraction(found) <= exact * Fraction(1005, 1000) + Fraction(1, 10**12)
 
 
 def files() -> Iterator[str]:

@@ -46,7 +46,7 @@ def sent_probability(mechanism: Memoised[Any], memo: int, report: Cells) -> Frac
         alone = law.output(memo, report[0])
         of_all_sets = sum((law.output(row, report[0]) for row in range(law.rows)), Fraction(0))
         return ((odds + law.rows - 1) * alone - of_all_sets) / (odds - 1)
-    if held := law.blanks:
+    if held := law.padding:
         supported, other = (law.joint(frozenset((cell,)), (0,)) for cell in (0, 1))
         step = (supported - other) / (odds - 1)
         return other - step + (held * odds + law.k) * step * (memo in report)

@@ -63,7 +63,7 @@ def kairouz_delta(k: int, epsilon: float, whole: float) -> float:
     _check_answers(k, epsilon)
     if whole >= basic_composition([epsilon] * k):
         return 0.0
-    return _profile(*_binary_law(k, epsilon), whole)
+    return privacy_profile(*_binary_law(k, epsilon), whole)
 
 
 def kairouz_epsilon(k: int, epsilon: float, delta: float) -> float:
@@ -74,7 +74,9 @@ def kairouz_epsilon(k: int, epsilon: float, delta: float) -> float:
     if not _check_delta(delta):
         return everything
     losses, weights = _binary_law(k, epsilon)
-    return min(everything, smallest_within(partial(_profile, losses, weights), delta, everything))
+    return min(
+        everything, smallest_within(partial(privacy_profile, losses, weights), delta, everything)
+    )
 
 
 def kairouz_list(k: int, epsilon: float) -> list[tuple[float, float]]:
@@ -89,7 +91,7 @@ def kairouz_list(k: int, epsilon: float) -> list[tuple[float, float]]:
     _check_answers(k, epsilon)
     losses, weights = _binary_law(k, epsilon)
     wholes = [(k - 2 * i) * epsilon for i in range(k // 2 + 1)]
-    return [(whole, _profile(losses, weights, whole)) for whole in wholes]
+    return [(whole, privacy_profile(losses, weights, whole)) for whole in wholes]
 
 
 def kairouz_closed_form(k: int, epsilon: float, delta: float) -> float:
@@ -187,7 +189,7 @@ def composed_delta(pairs: Sequence[AnswerPair], whole: float) -> float:
     losses, weights = _law(pairs)
     if whole >= basic_composition(pair.epsilon for pair in pairs):
         return 0.0
-    return _profile(losses, weights, whole)
+    return privacy_profile(losses, weights, whole)
 
 
 def composed_epsilon(pairs: Sequence[AnswerPair], delta: float) -> float:
@@ -199,7 +201,9 @@ def composed_epsilon(pairs: Sequence[AnswerPair], delta: float) -> float:
     losses, weights = _law(pairs)
     if not _check_delta(delta):
         return everything
-    return min(everything, smallest_within(partial(_profile, losses, weights), delta, everything))
+    return min(
+        everything, smallest_within(partial(privacy_profile, losses, weights), delta, everything)
+    )
 
 
 def _law(pairs: Sequence[AnswerPair]) -> tuple[Floats, Floats]:
@@ -225,8 +229,13 @@ def _law(pairs: Sequence[AnswerPair]) -> tuple[Floats, Floats]:
     return losses, law
 
 
-def _profile(losses: Floats, weights: Floats, whole: float) -> float:
-    """The mean of (1 - e^{whole - loss})_+, with losses and the mean rounded up."""
+def privacy_profile(losses: Floats, weights: Floats, whole: float) -> float:
+    """Returns the delta of the epsilon ``whole`` for a law of the privacy loss.
+
+    It is the mean of (1 - e^{whole - loss})_+, with losses and the mean rounded up. ``weights``
+    are the probabilities of ``losses``, if the answer that the losses speak for is the true one.
+    Source: Balle, Barthe and Gaboardi 2018 (NeurIPS), on privacy profiles.
+    """
     above = losses > whole
     excess = losses[above] * (1 + 1e-15) - whole
     return float(min(1.0, _UP * np.dot(weights[above], -np.expm1(-excess))))

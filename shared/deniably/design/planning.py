@@ -103,7 +103,7 @@ def mean_goal(positions: int, reports: float = 1.0) -> Goal:
 
     def variance(epsilon: float) -> float:
         privacy = Privacy(epsilon=Fraction(str(round(epsilon, 6))))
-        return of_target(for_mean(positions, privacy)).worst
+        return of_target(for_mean(positions, privacy)).worst()
 
     return Goal(variance, 0.25, reports)
 

@@ -342,7 +342,7 @@ def _pair(question: OfChoices) -> tuple[float, float] | None:
     law = question.report_mechanism.law
     if isinstance(question, SelectMultiple):
         return (float(law.p), float(law.q)) if isinstance(law, Supporting) else None
-    if isinstance(law, Supporting) and (law.size != 1 or law.blanks):
+    if isinstance(law, Supporting) and (law.size != 1 or law.padding):
         return None
     channel = matrix(question.report_mechanism)
     if channel.shape != (2, 2):

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniably.core.binomial import Floats
+from deniably.estimation.blank_laws import coins
 from deniably.estimation.estimate import project
 from deniably.estimation.question_shares import cell_shares
 from deniably.estimation.tally import Tally
@@ -87,7 +88,7 @@ def clusters(
     # A pseudo-random generator will do: it simulates people, and hides nobody.
     generator = np.random.default_rng(tally.counts if seed is None else seed)
     for _ in range(resamples):
-        again = _again(question.report_mechanism.law, shares, tally.n, generator)
+        again = _again(question.report_mechanism.law, shares, tally, generator)
         new, new_labels, _ = fit(again)
         new_weights = np.bincount(new_labels, again, minlength=count)
         # Groups have no names: each is compared with the nearest one of the simulated survey.
@@ -154,16 +155,19 @@ def _thread_pools() -> Any:
     return ThreadpoolController()
 
 
-def _again(law: Supporting, shares: Floats, n: int, generator: np.random.Generator) -> Floats:
-    """The shares for display of a simulated survey.
+def _again(law: Supporting, shares: Floats, tally: Tally, generator: np.random.Generator) -> Floats:
+    """The shares for display of a simulated survey with as many people and blanks.
 
     The supports of areas are drawn independently: their exact law correlates them only weakly, and
     k-means averages over many.
     """
+    n, made_up = tally.n, coins(law, tally)
     people = generator.multinomial(n, shares)
     p, q = float(law.p), float(law.q)
     support = generator.binomial(people, p) + generator.binomial(n - people, q)
-    return project((support / n - q) / (p - q))
+    if made_up.number:
+        support = support + generator.binomial(made_up.number, made_up.chance, len(support))
+    return project(((support - made_up.expected) / n - q) / (p - q))
 
 
 def _middles(grid: int) -> Floats:

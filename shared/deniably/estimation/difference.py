@@ -21,7 +21,14 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
-from deniably.core.binomial import Floats, upper_tail
+from deniably.core.binomial import NO_COINS, AddedCoins, Floats, tail_with
+from deniably.estimation.blanks import (
+    NOTHING_SAVED,
+    Blanks,
+    Saved,
+    blended_channel,
+    blended_scores,
+)
 from deniably.estimation.estimate import standard_error
 from deniably.estimation.inversion import allowed, least_step, tilted
 
@@ -144,17 +151,19 @@ class SupportCount:
     """The reports of one group that support a choice: ``count`` of ``n``.
 
     A report supports the choice with probability p if it is the true answer, else with q. With
-    weights, ``count`` and ``n`` are effective numbers of people and need not be whole. Raises
-    ValueError unless 0 <= count <= n, n >= 1 and 0 <= q < p <= 1.
+    weights, ``count`` and ``n`` are effective numbers of people and need not be whole. Blanks
+    are ``coins`` that are in the count, and not in n. Raises ValueError unless 0 <= count <= n +
+    coins, n >= 1 and 0 <= q < p <= 1.
     """
 
     count: float
     n: float
     p: float
     q: float
+    coins: AddedCoins = NO_COINS
 
     def __post_init__(self) -> None:
-        if not (0 <= self.count <= self.n and self.n >= 1):
+        if not (0 <= self.count <= self.n + self.coins.number and self.n >= 1):
             raise ValueError(
                 f"{self.count} of {self.n} reports: a count is at most the number of reports,"
                 " and there is at least one"
@@ -165,12 +174,21 @@ class SupportCount:
     @property
     def share(self) -> float:
         """The unbiased estimate of the share, which may lie beyond 0 and 1 (Warner 1965)."""
-        return (self.count / self.n - self.q) / (self.p - self.q)
+        return ((self.count - self.coins.expected) / self.n - self.q) / (self.p - self.q)
 
     @property
     def error(self) -> float:
         """The standard error of the estimated share."""
-        return float(standard_error(self.count, self.n, self.p, self.q))
+        return float(standard_error(self.count, self.n, self.p, self.q, self.coins))
+
+    @property
+    def blended(self) -> SupportCount:
+        """The count as that of reports drawn from people's and blanks, which are likelihoods'."""
+        if not self.coins.number:
+            return self
+        n = self.n + self.coins.number
+        p, q = ((self.n * rate + self.coins.expected) / n for rate in (self.p, self.q))
+        return SupportCount(self.count, n, p, q)
 
     def support(self, share: float) -> float:
         """Returns the probability that a report supports the choice, where the true share is
@@ -180,7 +198,8 @@ class SupportCount:
     def variance(self, share: float) -> float:
         """Returns the variance of the estimated share, where the true share is ``share``."""
         support = self.support(share)
-        return support * (1 - support) / (self.n * (self.p - self.q) ** 2)
+        blanks = self.coins.variance / self.n
+        return (support * (1 - support) + blanks) / (self.n * (self.p - self.q) ** 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,12 +208,13 @@ class ScoredTally:
 
     ``counts`` (outputs,) says how often each output was reported, and ``v`` (outputs,) has the
     score of each output. ``channel`` (inputs, outputs) has the probability of each output given
-    each answer.
+    each answer. ``blanks`` are those that are in the counts.
     """
 
     counts: npt.ArrayLike
     v: npt.ArrayLike
     channel: npt.ArrayLike
+    blanks: Blanks | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,7 +226,7 @@ class Moments:
     ``square_at(mu)`` is the mean square of (score - estimate) under the likeliest distribution of
     reports with mean mu. ``freedom`` is the number of degrees of freedom for Student's t; infinite
     stands for the normal distribution. The expectation of the estimate is at most ``off`` from the
-    true mean.
+    true mean. With blanks, n are all reports, and ``saved`` is subtracted from the variance.
     """
 
     n: float
@@ -217,11 +237,13 @@ class Moments:
     square_at: Callable[[float], float]
     freedom: float = inf
     off: float = 0.0
+    saved: Saved = NOTHING_SAVED
 
     def variance(self, mu: float) -> float:
         """Returns the variance of the estimate where the true mean is ``mu``."""
         # The square is about the estimate; the variance is about mu.
-        return (self.square_at(mu) - (mu - self.mean) ** 2) / max(self.n - 1, 1)
+        drawn = (self.square_at(mu) - (mu - self.mean) ** 2) / max(self.n - 1, 1)
+        return drawn - float(self.saved.at(np.array(mu)))
 
 
 def against(count: SupportCount, share: float) -> Difference:
@@ -235,15 +257,23 @@ def against(count: SupportCount, share: float) -> Difference:
 
     def p_value_at(difference: float) -> float:
         support = count.support(min(max(share + difference, 0.0), 1.0))
-        above = float(upper_tail(count.count, count.n, support))
-        below = float(upper_tail(count.n - count.count, count.n, 1 - support))
+        above = float(tail_with(count.count, count.n, support, count.coins))
+        below = float(tail_with(count.count, count.n, support, count.coins, upper=False))
         return min(1.0, 2 * min(above, below))
 
     return tested(count.share - share, count.error, (-share, 1 - share), p_value_at)
 
 
 def between_choices(
-    first: float, second: float, n: float, p: float, q: float, *, pair_own: float, pair_other: float
+    first: float,
+    second: float,
+    n: float,
+    p: float,
+    q: float,
+    *,
+    pair_own: float,
+    pair_other: float,
+    blanks: tuple[AddedCoins, float] = (NO_COINS, 0.0),
 ) -> Difference:
     """Tests whether two choices of one question have the same share.
 
@@ -252,24 +282,30 @@ def between_choices(
     ``pair_other`` is P(a report supports both | any other answer), as in ``law.joint.pairs``. If
     the shares differ by d, first - second has mean n (p - q) d and variance n (P(exactly one is
     supported) - (p - q)^2 d^2). The probability in it follows from the sum of the two shares, which
-    is estimated from first + second and is at least d. Half a report is subtracted from first -
-    second (Yates). A test at level 0.05 then rejects a true hypothesis with probability at most
-    0.05, by enumeration for n = 50, k 3 to 5 and epsilon 0.5 to 4.
+    is estimated from first + second and is at least d. ``blanks`` are those in either count, with
+    P(a blank supports both): their supports cancel, and add to the variance alone. Half a report is
+    subtracted from first - second (Yates). A test at level 0.05 then rejects a true hypothesis with
+    probability at most 0.05, by enumeration for n = 50, k 3 to 5 and epsilon 0.5 to 4.
     """
+
+    coins, pair_blank = blanks
+    made_up = 2 * coins.number * (coins.chance - pair_blank)
 
     def variance(together: float, difference: float) -> float:
         both = min(max((together / n - 2 * q) / (p - q), abs(difference)), 1.0)
         pair = pair_other + (pair_own - pair_other) * both
         single = 2 * q + (p - q) * both - 2 * pair
-        return n * (single - ((p - q) * difference) ** 2)
+        return n * (single - ((p - q) * difference) ** 2) + made_up
+
+    both_counts = first + second - 2 * coins.expected
 
     def p_value_at(difference: float) -> float:
         apart = first - second - n * (p - q) * difference
-        return _two_sided(apart, variance(first + second, difference), 0.5)
+        return _two_sided(apart, variance(both_counts, difference), 0.5)
 
     estimate = (first - second) / (n * (p - q))
     inner = min(max(estimate, -1.0), 1.0)
-    error = sqrt(max(variance(first + second, inner), 0.0)) / (n * (p - q))
+    error = sqrt(max(variance(both_counts, inner), 0.0)) / (n * (p - q))
     return tested(estimate, error, (-1.0, 1.0), p_value_at)
 
 
@@ -372,11 +408,14 @@ def moments(group: ScoredTally) -> Moments:
     report."""
     channel = np.asarray(group.channel, np.float64)
     tallied, score = np.asarray(group.counts, np.float64), np.asarray(group.v, np.float64)
+    people = float(tallied.sum()) - (group.blanks.number if group.blanks else 0.0)
+    if people < 1:
+        raise ValueError("a mean needs at least one report")
+    score, saved = blended_scores(score, people, group.blanks)
+    channel = blended_channel(channel, people, group.blanks)
     seen = (tallied > 0) | (channel > 0).any(axis=0)
     counts, v, channel = tallied[seen], score[seen], channel[:, seen]
     n = float(counts.sum())
-    if n < 1:
-        raise ValueError("a mean needs at least one report")
     mean, target = float(counts @ v / n), channel @ v
     apart, uniform = v - mean, channel.mean(axis=0)
     likeliest = tilted(counts, v, apart[None] ** 2)
@@ -388,6 +427,7 @@ def moments(group: ScoredTally) -> Moments:
         least_step(v) / n,
         n / float(uniform @ apart**2 - (uniform @ apart) ** 2),
         lambda mu: float(square_at(mu, likeliest(mu, 0))),
+        saved=saved,
     )
 
 
@@ -463,7 +503,8 @@ def _likeliest_share(groups: Sequence[SupportCount], shifts: Sequence[float]) ->
     """
     low, high = max(0.0, *(-shift for shift in shifts)), min(1.0, *(1 - shift for shift in shifts))
     terms = [
-        (g.count, g.n, g.p - g.q, g.support(shift)) for g, shift in zip(groups, shifts, strict=True)
+        (g.count, g.n, g.p - g.q, g.support(shift))
+        for g, shift in zip((group.blended for group in groups), shifts, strict=True)
     ]
     middle = (low + high) / 2
     for _ in range(_STEPS):

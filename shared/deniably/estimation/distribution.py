@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniably.core.binomial import Floats
+from deniably.estimation.blanks import Blanks
 from deniably.estimation.inversion import Mean, linear_each, scores
 from deniably.estimation.likelihood import Fit, expectation_maximisation
 
@@ -70,7 +71,10 @@ def _names_one(channel: Floats) -> bool:
 
 
 def cumulative(
-    counts: npt.ArrayLike, channel: npt.ArrayLike, confidence: float = 0.95
+    counts: npt.ArrayLike,
+    channel: npt.ArrayLike,
+    confidence: float = 0.95,
+    blanks: Blanks | None = None,
 ) -> list[Mean]:
     """Estimates F(t) = P(answer <= t) without bias for t = 0 .. d - 2, each with its own margins.
 
@@ -80,7 +84,7 @@ def cumulative(
     or confidence is not in (0, 1).
     """
     at_most = np.tri(len(np.asarray(channel)))[:-1]
-    return linear_each(counts, scores(channel, at_most), channel, confidence)
+    return linear_each(counts, scores(channel, at_most), channel, confidence, blanks)
 
 
 def rising(fitted: npt.ArrayLike, at_most: list[Mean], *, isotonic: bool = False) -> Floats:

@@ -4,7 +4,8 @@ Works for every pure mechanism: generalised randomised response (GRR, k-RR), sub
 unary encoding (SUE, OUE). Let p = P(support | own answer) and q = P(support | other answer). If a
 share f_v of the population has choice v, then each of n reports supports it with probability
 lambda_v = q + (p - q) f_v. So the count N_v is exactly Binomial(n, lambda_v), if the respondents
-are a random sample of that population. Every formula below follows from this.
+are a random sample of that population. Every formula below follows from this. A mixer's blanks are
+``coins`` that are counted with the supports.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from deniably.core.binomial import Floats
+from deniably.core.binomial import NO_COINS, AddedCoins, Floats
+from deniably.estimation import blank_laws
+from deniably.estimation.blanks import Blanks, blended_channel
 from deniably.estimation.intervals import (
     Interval,
     IntervalEnds,
@@ -104,32 +107,33 @@ def estimate(
         )
     _check(confidence)
     single = law.single if single is None else single
-    counts, reports = supports(tally, law)
-    p, q = float(law.p), float(law.q)
-    raw = _unbiased(counts, reports, p, q)
+    seen = supports(tally, law)
+    p, q, coins = seen.p, seen.q, seen.coins
+    raw = seen.shares
     consistent = project(raw) if single else np.clip(raw, 0, 1)
     alpha = 1 - confidence
 
     def population(confidence: float) -> Interval:
-        return _each(population_interval, counts, reports, p, q, 1 - confidence)
+        return _each(population_interval, seen, 1 - confidence)
 
     intervals = population(confidence)
     # Bonferroni: k intervals, each with a k-th of the risk.
-    joint = _each(_EXACT, counts, reports, p, q, alpha / law.k)
+    joint = _each(_EXACT, seen, alpha / law.k)
     # Those whose devices drew an option are a random sample of these respondents, who are their
     # population here; its interval is a little wide for so small a one.
     sampled = law.sampled_fraction < 1
-    here = intervals if sampled else _each(respondents_interval, counts, reports, p, q, alpha)
+    here = intervals if sampled else _each(respondents_interval, seen, alpha)
     low, high = (joint.low, joint.high)
     support = q + (p - q) * consistent
     # Binomial variances at the consistent shares, for the design effect.
-    noisy = support * (1 - support) / (reports * (p - q) ** 2)
+    noisy = support * (1 - support) / (seen.n * (p - q) ** 2)
+    noisy += coins.variance / (seen.n * (p - q)) ** 2
     effect = _design_effect(noisy, consistent, tally.n)
     return Estimate(
         n=tally.n,
         confidence=confidence,
         raw=raw,
-        standard_error=standard_error(counts, reports, p, q),
+        standard_error=standard_error(seen.counts, seen.n, p, q, coins),
         low=intervals.low,
         high=intervals.high,
         joint_low=tightened(low, high)[0] if single else low,
@@ -147,10 +151,11 @@ def estimate(
 def estimate_through(tally: Tally, channel: npt.ArrayLike, confidence: float = 0.95) -> Estimate:
     """Estimates the shares of a single choice through any finite ``channel`` (k, outputs).
 
-    ``raw`` comes from channel inversion, ``consistent`` from maximum likelihood on whole reports.
-    Joint intervals spend a k-th of the risk each. With two outputs they are Clopper and Pearson's,
-    otherwise those of ``scores_interval``. Raises ValueError as ``estimate`` does, and where the
-    reports do not determine the shares.
+    The channel has a row for every possible answer. ``raw`` comes from channel inversion,
+    ``consistent`` from maximum likelihood on whole reports. Joint intervals spend a k-th of the
+    risk each. With two outputs they are Clopper and Pearson's, otherwise those of
+    ``scores_interval``. Raises ValueError as ``estimate`` does, and where the reports do not
+    determine the shares.
     """
     q = np.asarray(channel, dtype=np.float64)
     tally.enough_for("an estimate")
@@ -160,23 +165,27 @@ def estimate_through(tally: Tally, channel: npt.ArrayLike, confidence: float = 0
         )
     _check(confidence)
     weights = scores(q, np.eye(len(q)))
-    means = linear_each(tally.counts, weights, q, confidence)
+    blanks = Blanks(tally.blanks, q.mean(axis=0)) if tally.blanks else None
+    means = linear_each(tally.counts, weights, q, confidence, blanks)
     risk = (1 - confidence) / len(q)
     joint = [_through(tally, q, choice, score, risk) for choice, score in enumerate(weights)]
-    consistent = maximum_likelihood(tally.counts, q).shares
+    consistent = maximum_likelihood(tally.counts, blended_channel(q, tally.n, blanks)).shares
     noisy = np.array([consistent @ (q @ v**2) - (consistent @ q @ v) ** 2 for v in weights])
     return of_means(means, joint, consistent, noisy / tally.n)
 
 
 def _through(tally: Tally, channel: Floats, choice: int, score: Floats, risk: float) -> Interval:
     """The exact interval of one choice's share."""
+    blank = channel.mean(axis=0)
     if channel.shape == (2, 2):
         output = int(np.argmax(score))  # the one that speaks for the choice
         p, q = float(channel[choice, output]), float(channel[1 - choice, output])
-        return _EXACT(int(tally.counts[output]), tally.n, p, q, risk)
+        coins = AddedCoins(tally.blanks, float(blank[output]))
+        return _EXACT(int(tally.counts[output]), tally.n, p, q, risk, coins=coins)
     others = np.delete(channel, choice, axis=0)
-    mean = float(tally.counts @ score) / tally.n
-    return scores_interval(mean, tally.n, score, channel[choice], others, risk)
+    blanks = (blank, tally.blanks) if tally.blanks else None
+    mean = (float(tally.counts @ score) - tally.blanks * float(blank @ score)) / tally.n
+    return scores_interval(mean, tally.n, score, channel[choice], others, risk, blanks)
 
 
 def of_means(
@@ -222,29 +231,47 @@ def unbiased(tally: Tally, mechanism: Pure) -> Floats:
     Raises ValueError where there is no report.
     """
     tally.enough_for("an estimate")
-    law = mechanism.law
-    return _unbiased(*supports(tally, law), float(law.p), float(law.q))
+    return supports(tally, mechanism).shares
 
 
-def _unbiased(
-    counts: npt.NDArray[np.int64], reports: npt.NDArray[np.int64], p: float, q: float
-) -> Floats:
-    shares: Floats = (counts / reports - q) / (p - q)
-    return shares
+@dataclass(frozen=True, eq=False)
+class Supports:
+    """How many reports support each choice.
+
+    ``counts`` (k,) of them do, of ``n`` (k,) that could have. Those of people support their own
+    choice with probability ``p`` and any other with ``q``. Blanks among them are the ``coins``.
+    """
+
+    counts: npt.NDArray[np.int64]
+    n: npt.NDArray[np.int64]
+    p: float
+    q: float
+    coins: AddedCoins = NO_COINS
+
+    @property
+    def shares(self) -> Floats:
+        """The unbiased share of each choice, shape (k,)."""
+        shares: Floats = ((self.counts - self.coins.expected) / self.n - self.q) / (self.p - self.q)
+        return shares
 
 
-def supports(tally: Tally, mechanism: Pure) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Returns how many reports support each choice, and how many are about it; both of shape (k,).
+def supports(tally: Tally, mechanism: Pure) -> Supports:
+    """Returns how many reports support each choice, and how many are about it.
 
     All reports are about every choice, unless each device reports only a sample of the options.
+    Then chance decides how many blanks have one, so n counts these as well, and p and q are those
+    of a report drawn from all.
     """
     law = mechanism.law
     if law.both:
         # Cells 2 * option and 2 * option + 1: reports without and with the tick.
         pairs = tally.counts.reshape(-1, 2)
         # At least 1: an option that no device drew must not divide by 0.
-        return pairs[:, 1], np.maximum(pairs.sum(axis=1), 1)
-    return tally.counts[: law.k], np.full(law.k, tally.n)
+        p, q = map(float, blank_laws.rates(law, tally))
+        return Supports(pairs[:, 1], np.maximum(pairs.sum(axis=1), 1), p, q)
+    n = np.full(law.k, tally.n)
+    coins = blank_laws.coins(law, tally)
+    return Supports(tally.counts[: law.k], n, float(law.p), float(law.q), coins)
 
 
 def project(raw: npt.ArrayLike) -> Floats:
@@ -277,7 +304,9 @@ def variance(mechanism: Pure, share: npt.ArrayLike, n: int = 1) -> Floats:
     return result
 
 
-def standard_error(count: npt.ArrayLike, n: npt.ArrayLike, p: float, q: float) -> Floats:
+def standard_error(
+    count: npt.ArrayLike, n: npt.ArrayLike, p: float, q: float, coins: AddedCoins = NO_COINS
+) -> Floats:
     """Returns the standard error to show for a share, where ``count`` of ``n`` reports support it.
 
     The plain formula, from count / n, is too small where noise moves few reports, and 0 where no
@@ -286,10 +315,12 @@ def standard_error(count: npt.ArrayLike, n: npt.ArrayLike, p: float, q: float) -
     result was enumerated for epsilon 1 to 8, k 2 to 20 and n 50 to 1000. It is 1.0 to 2.2 times the
     true standard deviation at a share of 0 or 1 (3.9 at epsilon 8, n = 100), and 1.0 to 1.12 times
     from a share of 2 % on. Where no report supports a choice, read the interval instead.
+    ``coins`` are blanks in the count.
     """
     counts, reports = np.asarray(count, dtype=np.float64), np.asarray(n, dtype=np.float64)
-    support = np.clip((counts + 0.5) / (reports + 1), q, p)
-    error: Floats = np.sqrt(support * (1 - support) / reports) / (p - q)
+    support = np.clip((counts - coins.expected + 0.5) / (reports + 1), q, p)
+    variance = support * (1 - support) / reports + coins.variance / reports**2
+    error: Floats = np.sqrt(variance) / (p - q)
     return error
 
 
@@ -314,18 +345,15 @@ def _design_effect(noisy: Floats, shares: Floats, n: int) -> float | None:
     return float(noisy.sum()) / direct if direct * n >= 1e-12 else None
 
 
-def _each(
-    interval: Callable[..., Interval],
-    counts: npt.NDArray[np.int64],
-    reports: npt.NDArray[np.int64],
-    p: float,
-    q: float,
-    alpha: float,
-) -> Interval:
+def _each(interval: Callable[..., Interval], seen: Supports, alpha: float) -> Interval:
     """The interval of every choice, with its own number of reports where these differ."""
-    if (reports == reports[0]).all():
-        return interval(counts, reports[0].item(), p, q, alpha)
-    intervals = [interval(c, n.item(), p, q, alpha) for c, n in zip(counts, reports, strict=True)]
+    p, q, coins = seen.p, seen.q, seen.coins
+    if (seen.n == seen.n[0]).all():
+        return interval(seen.counts, seen.n[0].item(), p, q, alpha, coins=coins)
+    intervals = [
+        interval(count, n.item(), p, q, alpha, coins=coins)
+        for count, n in zip(seen.counts, seen.n, strict=True)
+    ]
     return Interval(
         np.array([each.low for each in intervals]),
         np.array([each.high for each in intervals]),

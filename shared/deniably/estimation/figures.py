@@ -117,17 +117,19 @@ class Share:
         target[list(self.answers)] = 1.0
         return of_target(law, target)
 
-    def variance(self, mechanism: HasLaw[Law], share: float | None = None) -> float:
+    def variance(
+        self, mechanism: HasLaw[Law], share: float | None = None, blanks: float = 0.0
+    ) -> float:
         """Returns n times the variance of the estimate at a true ``share``.
 
-        By default that is the share with the largest variance. The result is inf where the reports
-        do not determine the figure.
+        By default that is the share with the largest variance. A mixer adds so many ``blanks``
+        for each person. The result is inf where the reports do not determine the figure.
         """
         try:
             score = self.score(mechanism)
         except ValueError:
             return inf
-        return score.at(score.peak if share is None else share)
+        return score.at(score.peak if share is None else share, blanks)
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,43 +202,44 @@ class Average:
             return of_number(mechanism, self.index)
         return of_target(mechanism, self.places)
 
-    def variance(self, mechanism: HasLaw[Law]) -> float:
+    def variance(self, mechanism: HasLaw[Law], blanks: float = 0.0) -> float:
         """Returns n times the variance of the estimate for the worst distribution of answers.
 
         The mean is scaled so that ``extent`` is 0 to 1. For a mean among the people with a score, n
-        is the number of these people. The result is inf where the reports do not determine the
-        mean.
+        is the number of these people, for each of whom there are ``blanks``. The result is inf
+        where the reports do not determine the mean.
         """
         try:
             if self.scored is None:
-                return self.score(mechanism).worst
+                return self.score(mechanism).worst(blanks)
             places, scored = self.places.tolist(), self.scored.tolist()
-            return _worst_of_ratio(mechanism, tuple(places), tuple(scored))
+            return _worst_of_ratio(mechanism, tuple(places), tuple(scored), blanks)
         except ValueError:
             return inf
 
 
 @lru_cache(maxsize=256)  # 8 ms each, and a check of a draft asks for the same again and again
 def _worst_of_ratio(
-    mechanism: HasLaw[Law], places: tuple[float, ...], scored: tuple[bool, ...]
+    mechanism: HasLaw[Law], places: tuple[float, ...], scored: tuple[bool, ...], blanks: float
 ) -> float:
     """The largest variance of a mean among those who are on the scale. Raises ValueError where the
     reports do not determine it."""
     where, on_scale = np.array(places), np.array(scored)
     tried = np.linspace(0, 1, _MEANS)
-    return max(_squared_error(mechanism, where, on_scale, float(mu)) for mu in tried)
+    return max(_squared_error(mechanism, where, on_scale, float(mu), blanks) for mu in tried)
 
 
 def _squared_error(
-    mechanism: HasLaw[Law], places: Floats, scored: npt.NDArray[np.bool_], mu: float
+    mechanism: HasLaw[Law], places: Floats, scored: npt.NDArray[np.bool_], mu: float, blanks: float
 ) -> float:
     """To first order a ratio errs as the mean of place - mu does among those who are on the scale,
     where mu is the true mean, and that of nothing among the others."""
     apart = np.where(scored, places - mu, 0.0)
-    square = of_target(mechanism, apart).square
+    score = of_target(mechanism, apart)
     # inf is clipped to the upper hull: the largest mean square that answers with the mean mu can
     # have.
-    return float(allowed(places[scored], square[scored])(mu, inf))
+    largest = allowed(places[scored], score.square[scored])(mu, inf)
+    return float(largest) + blanks * score.blank_variance
 
 
 @dataclass(frozen=True)
@@ -292,13 +295,16 @@ class Shares:
             for raw, error, low, high, own_low, own_high in np.stack(columns, axis=1).tolist()
         ]
 
-    def variance(self, mechanism: HasLaw[Law], share: float | None = None) -> float:
+    def variance(
+        self, mechanism: HasLaw[Law], share: float | None = None, blanks: float = 0.0
+    ) -> float:
         """Returns n times the largest variance of the group's estimated shares, at a true
         ``share``.
 
         Without it, each estimate is taken at the true share for which its variance is largest.
+        ``blanks`` is the number of those for each person.
         """
-        return max(figure.variance(mechanism, share) for figure in self.figures)
+        return max(figure.variance(mechanism, share, blanks) for figure in self.figures)
 
     def spread(self, share: float | None = None) -> float:
         """Returns n times the variance of a share if n people were asked directly.
@@ -341,10 +347,12 @@ class SingleMean:
         extent = self.figure.extent
         return [None if self.figure.scored is None else FigureEstimate(None, None, extent, extent)]
 
-    def variance(self, mechanism: HasLaw[Law], share: float | None = None) -> float:
+    def variance(
+        self, mechanism: HasLaw[Law], share: float | None = None, blanks: float = 0.0
+    ) -> float:
         """Returns n times the variance of the mean for the worst spread of answers; ignores
         ``share``."""
-        return self.figure.variance(mechanism)
+        return self.figure.variance(mechanism, blanks)
 
     def spread(self, share: float | None = None) -> float:
         """Returns n times the variance of a mean from 0 to 1 if n people were asked directly: 1/4.
@@ -400,13 +408,15 @@ class Buckets:
         # Padded with None, so that there is one entry for each figure whatever could be estimated.
         return [*(at_most or missing[: len(self.shares)]), *quantiles, *missing][: len(missing)]
 
-    def variance(self, mechanism: HasLaw[Law], share: float | None = None) -> float:
+    def variance(
+        self, mechanism: HasLaw[Law], share: float | None = None, blanks: float = 0.0
+    ) -> float:
         """Returns n times the largest variance of the group's estimated shares, at a true
         ``share``.
 
         The result is inf where the reports do not determine the distribution.
         """
-        return max(share_figure.variance(mechanism, share) for share_figure in self.shares)
+        return max(share_figure.variance(mechanism, share, blanks) for share_figure in self.shares)
 
     def spread(self, share: float | None = None) -> float:
         """Returns n times the variance of a share if n people were asked directly.

@@ -3,6 +3,9 @@
 Let p = P(support | own answer), q = P(support | other answer) and q < p. There are two kinds of
 share. One is that of a population of which the respondents are a random sample. The other is that
 of these respondents alone: there only the randomisation is uncertain, and the interval is narrower.
+
+A mixer's blanks (see ``blanks``) may be among the reports. They are ``coins`` that are counted with
+the supports: a count is the sum of two independent binomials.
 """
 
 from __future__ import annotations
@@ -17,7 +20,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deniably.core.binomial import Floats, clopper_pearson, sum_at_most, sum_law, wilson
+from deniably.core.binomial import (
+    NO_COINS,
+    AddedCoins,
+    Floats,
+    exact_ends,
+    sum_at_most,
+    sum_law,
+    wilson,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +73,14 @@ def within_each_other(intervals: Iterable[IntervalEnds]) -> list[IntervalEnds]:
 
 
 def population_interval(
-    count: npt.ArrayLike, n: float, p: float, q: float, alpha: float, *, exact: bool = False
+    count: npt.ArrayLike,
+    n: float,
+    p: float,
+    q: float,
+    alpha: float,
+    *,
+    exact: bool = False,
+    coins: AddedCoins = NO_COINS,
 ) -> Interval:
     """Returns intervals for shares of the population, if ``count`` of n reports support a choice.
 
@@ -73,25 +91,35 @@ def population_interval(
     rare and epsilon 6 or more. At a nominal 0.80 it covers at least 0.75, at 0.50 at least 0.40,
     because a count moves by whole reports. ``exact=True`` takes Clopper and Pearson's interval,
     whose coverage is never below 1 - alpha.
+    Blanks raise the coverage: with 220 of them it is at least 0.942, however few people there are
+    (enumerated for odds 1.5 to 20, k 2 to 20).
     Raises ValueError unless q < p, n >= 1 and 0 < alpha < 1.
     """
     _check(n, p, q, alpha)
 
     def ends(count: Floats) -> tuple[Floats, Floats]:
         if exact:
-            low, high = clopper_pearson(count, n, alpha)
+            low, high = exact_ends(count, n, alpha, coins)
         else:
-            half = _half_step(count * (1 - count / n))
+            own = np.clip(count - coins.expected, 0, n)
+            half = _half_step(own * (1 - own / n) + coins.variance)
             # A binomial interval of the chance of support, widened, and mapped to the share below.
-            low, _ = wilson(np.maximum(count - half, 0), n, alpha)
-            _, high = wilson(np.minimum(count + half, n), n, alpha)
+            low, _ = wilson(np.maximum(count - half, 0), n, alpha, coins)
+            _, high = wilson(np.minimum(count + half, n + coins.number), n, alpha, coins)
         return (low - q) / (p - q), (high - q) / (p - q)
 
-    return _within(ends, count, n, p, q)
+    return _within(ends, count, n, p, q, coins.expected)
 
 
 def respondents_interval(
-    count: npt.ArrayLike, n: int, p: float, q: float, alpha: float, *, exact: bool = False
+    count: npt.ArrayLike,
+    n: int,
+    p: float,
+    q: float,
+    alpha: float,
+    *,
+    exact: bool = False,
+    coins: AddedCoins = NO_COINS,
 ) -> Interval:
     """Returns intervals for shares of these n respondents, if ``count`` reports support a choice.
 
@@ -100,18 +128,19 @@ def respondents_interval(
     normal quantile and h comes from ``_half_step``. At a nominal 0.95 it covers at least 0.928 for
     n >= 50, enumerated as for ``population_interval``; without h 0.79, where the noise moves a
     count by less than one. ``population_interval`` is up to 3.8 times as wide at epsilon 4.
-    ``exact=True`` inverts both tails of the sum of two binomials instead; its coverage is never
-    below 1 - alpha, and it takes O(n log^2 n) for each choice.
-    Raises ValueError as ``population_interval`` does.
+    ``exact=True`` inverts both tails of the sum of all binomials instead; its coverage is never
+    below 1 - alpha, and it takes O(n log^2 n) for each choice. The variance of blanks adds to the
+    noise of either quadratic. Raises ValueError as ``population_interval`` does.
     """
     _check(n, p, q, alpha)
     scale = NormalDist().inv_cdf(1 - alpha / 2) ** 2 / n
     noise = q * (1 - q) / (p - q) ** 2
     tilt = p * (1 - p) / (p - q) ** 2 - noise
+    noise += coins.variance / n / (p - q) ** 2
 
     def end(count: Floats, side: int) -> Floats:
         """A root of (f - centre)^2 = scale (noise + tilt f), which every count up to n has."""
-        centre = (np.clip(count, 0, n) / n - q) / (p - q)
+        centre = ((np.clip(count, 0, n + coins.number) - coins.expected) / n - q) / (p - q)
         middle = centre + scale * tilt / 2
         root = np.sqrt(np.maximum(middle**2 - centre**2 + scale * noise, 0.0))
         root_of_side: Floats = middle + side * root
@@ -119,24 +148,32 @@ def respondents_interval(
 
     def ends(count: Floats) -> tuple[Floats, Floats]:
         if exact:
-            exact_ends = [_exact(int(c), n, p, q, alpha) for c in np.ravel(count)]
-            low, high = np.reshape(exact_ends, (*np.shape(count), 2)).T
+            found = [_exact(int(c), n, p, q, alpha, coins) for c in np.ravel(count)]
+            low, high = np.reshape(found, (*np.shape(count), 2)).T
             return low.T, high.T
-        own = np.clip((count / n - q) / (p - q), 0, 1)
-        half = _half_step(n * (own * p * (1 - p) + (1 - own) * q * (1 - q)))
+        own = np.clip(((count - coins.expected) / n - q) / (p - q), 0, 1)
+        half = _half_step(n * (own * p * (1 - p) + (1 - own) * q * (1 - q)) + coins.variance)
         return end(count - half, -1), end(count + half, 1)
 
-    return _within(ends, count, n, p, q)
+    return _within(ends, count, n, p, q, coins.expected)
 
 
-def group_interval(total: int, n: int, own: Floats, other: Floats, alpha: float) -> Interval:
+def group_interval(
+    total: int,
+    n: int,
+    own: Floats,
+    other: Floats,
+    alpha: float,
+    blanks: tuple[Floats, int] | None = None,
+) -> Interval:
     """Returns the exact interval for the population's share of answers in a group of choices.
 
     ``total`` is the number of the group's choices that a report names, summed over ``n`` reports.
     ``own[j]`` is the probability that a report names j of them if the answer is in the group,
-    ``other[j]`` if it is not; the mean of ``own`` must be the larger. Both tails of the exact
-    distribution of the sum are inverted, as Clopper and Pearson do for a single choice, so coverage
-    is never below 1 - alpha. Raises ValueError as ``population_interval`` does.
+    ``other[j]`` if it is not; the mean of ``own`` must be the larger. ``blanks`` are the law of a
+    blank and their number. Both tails of the exact distribution of the sum are inverted, as Clopper
+    and Pearson do for a single choice, so coverage is never below 1 - alpha. Raises ValueError as
+    ``population_interval`` does.
     """
     from scipy import optimize
 
@@ -153,7 +190,7 @@ def group_interval(total: int, n: int, own: Floats, other: Floats, alpha: float)
     def end(count: Floats, *, low: bool) -> float:
         def above(share: float) -> float:
             law = share * own + (1 - share) * other
-            at_most = sum_at_most(law, n, int(count) - low)
+            at_most = sum_at_most(law, n, int(count) - low, blanks)
             tail = 1 - at_most if low else at_most
             # As normal deviates tails are nearly straight in the share, which suits Brent's method.
             return _NORMAL.inv_cdf(min(max(tail, 1e-12), 1 - 1e-12)) - z
@@ -168,22 +205,30 @@ def group_interval(total: int, n: int, own: Floats, other: Floats, alpha: float)
     def ends(count: Floats) -> tuple[Floats, Floats]:
         return np.asarray(end(count, low=True)), np.asarray(end(count, low=False))
 
-    return _within(ends, total, n, p, q)
+    made_up = 0.0 if blanks is None else blanks[1] * float(blanks[0] @ names)
+    return _within(ends, total, n, p, q, made_up)
 
 
 _NORMAL = NormalDist()
 
 
 def scores_interval(
-    mean: float, n: int, score: Floats, own: Floats, others: Floats, alpha: float
+    mean: float,
+    n: int,
+    score: Floats,
+    own: Floats,
+    others: Floats,
+    alpha: float,
+    blanks: tuple[Floats, int] | None = None,
 ) -> Interval:
     """Returns an interval for a share of the population, with guaranteed coverage, from any scores.
 
     ``mean`` is the mean ``score`` (outputs,) of n reports. ``own`` (outputs,) has the probabilities
     of the outputs given the answer, ``others`` (k - 1, outputs) those given each other answer; the
-    proportions of the other answers are unknown. The interval contains the shares for which
-    Chernoff's bound (1952, Ann. Math. Stat. 23:493) on each tail is above alpha / 2, with the
-    proportions that make the bound largest. Coverage is never below 1 - alpha; the interval is
+    proportions of the other answers are unknown. ``blanks`` are the law of a blank and their
+    number; ``mean`` is then what is left when these are taken out. The interval contains the shares
+    for which Chernoff's bound (1952, Ann. Math. Stat. 23:493) on each tail is above alpha / 2, with
+    the proportions that make the bound largest. Coverage is never below 1 - alpha; the interval is
     about a quarter wider than a normal one. If no share is compatible with the reports, it is 0 to
     1 and ``missed``. Raises ValueError as ``population_interval`` does.
     """
@@ -199,9 +244,14 @@ def scores_interval(
     tilts = np.concatenate([-tilts, tilts])
     size = np.exp(np.minimum(tilts[:, None] * apart, 700))  # e**710 is beyond floats
     mine, theirs = size @ own[seen], (size @ others[:, seen].T).max(axis=1)
+    made_up = np.zeros(len(tilts))
+    if blanks is not None:
+        law, number = blanks
+        off = float(law @ score) - mean  # so much more than others blanks are expected to add
+        made_up = number * (np.log(size @ law[seen]) - tilts * off)
 
     def possible(shares: Floats) -> npt.NDArray[np.bool_]:
-        log = n * np.log(shares[:, None] * mine + (1 - shares[:, None]) * theirs)
+        log = n * np.log(shares[:, None] * mine + (1 - shares[:, None]) * theirs) + made_up
         kept: npt.NDArray[np.bool_] = log.min(axis=1) > log_risk
         return kept
 
@@ -234,21 +284,27 @@ def _within(
     n: float,
     p: float,
     q: float,
+    made_up: float,
 ) -> Interval:
+    """The interval of the ends; so many of the count are expected to be ``made_up``."""
     counts = np.asarray(count, dtype=np.float64)
     low, high = ends(counts)
     missed = (high < 0) | (low > 1)
     if missed.any():  # take the nearest count that the law of some share expects
-        nearest = np.where(high < 0, float(ceil(n * q)), float(floor(n * p)))
+        least, most = ceil(n * q + made_up), floor(n * p + made_up)
+        nearest = np.where(high < 0, float(least), float(most))
         low, high = ends(np.where(missed, nearest, counts))
     return Interval(np.clip(low, 0, 1), np.clip(high, 0, 1), missed)
 
 
-def _exact(count: int, n: int, p: float, q: float, alpha: float) -> tuple[float, float]:
+def _exact(
+    count: int, n: int, p: float, q: float, alpha: float, coins: AddedCoins
+) -> tuple[float, float]:
     """The shares y / n for which neither tail of the count is less likely than alpha / 2."""
 
     def law(own: int) -> Floats:
-        return sum_law((own, p), (n - own, q))
+        added = [(coins.number, coins.chance)] if coins.number else []
+        return sum_law((own, p), (n - own, q), *added)
 
     # As q < p, the upper tail rises with y and the lower one falls.
     everyone = range(n + 1)

@@ -17,6 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from deniably.core.binomial import Floats
+from deniably.estimation.blanks import (
+    Blanks,
+    Saved,
+    blended_channel,
+    blended_scores,
+)
 
 
 @dataclass(frozen=True)
@@ -129,7 +135,11 @@ def scores(channel: npt.ArrayLike, target: npt.ArrayLike, reference: npt.ArrayLi
 
 
 def linear(
-    counts: npt.ArrayLike, v: npt.ArrayLike, channel: npt.ArrayLike, confidence: float = 0.95
+    counts: npt.ArrayLike,
+    v: npt.ArrayLike,
+    channel: npt.ArrayLike,
+    confidence: float = 0.95,
+    blanks: Blanks | None = None,
 ) -> Mean:
     """Estimates the mean of channel @ v over the answers, from the counts of each output.
 
@@ -141,6 +151,7 @@ def linear(
     (``margin``). The variance at mean mu is that of the likeliest distribution of reports with this
     mean (``tilted``), clipped to what the channel allows there. If the scale is moved or stretched,
     the intervals are moved and stretched with it. For two answers they are those of ``intervals``.
+    A mixer's ``blanks`` among the counts are taken out.
 
     Coverage at a nominal 0.95, simulated for k-ary response, windows and square waves, epsilon 0.5
     to 8, n 30 to 1000, flat, humped and one-sided answers: at least 0.92. Where all or nearly all
@@ -148,11 +159,16 @@ def linear(
     far: 0.91 for k-ary response (n = 200), 0.88 for windows and 0.85 for square waves (n = 50).
     Raises ValueError where there is no report, shapes differ or confidence is not in (0, 1).
     """
-    return linear_each(counts, np.asarray(v, dtype=np.float64)[None], channel, confidence)[0]
+    one = np.asarray(v, dtype=np.float64)[None]
+    return linear_each(counts, one, channel, confidence, blanks)[0]
 
 
 def linear_each(
-    counts: npt.ArrayLike, v: npt.ArrayLike, channel: npt.ArrayLike, confidence: float = 0.95
+    counts: npt.ArrayLike,
+    v: npt.ArrayLike,
+    channel: npt.ArrayLike,
+    confidence: float = 0.95,
+    blanks: Blanks | None = None,
 ) -> list[Mean]:
     """Estimates the means of several scores ``v`` (t, outputs) of the same reports, as ``linear``
     does.
@@ -161,8 +177,8 @@ def linear_each(
     """
     if not 0 < confidence < 1:
         raise ValueError(f"confidence is {confidence:g}; use one between 0 and 1, such as 0.95")
-    scored = _scored(counts, v, channel)
-    n = int(np.sum(counts))
+    scored = _scored(counts, v, channel, blanks)
+    n = int(np.sum(counts)) - (0 if blanks is None else round(blanks.number))
     return [
         _as_mean(n, mean, cache(partial(_uncertain, scored, index)), confidence)
         for index, mean in enumerate(scored.means.tolist())
@@ -192,7 +208,7 @@ def _as_mean(n: int, estimate: float, pair: Callable[[], _Pair], confidence: flo
 
 
 def uncertain(
-    counts: npt.ArrayLike, v: npt.ArrayLike, channel: npt.ArrayLike
+    counts: npt.ArrayLike, v: npt.ArrayLike, channel: npt.ArrayLike, blanks: Blanks | None = None
 ) -> tuple[Uncertain, Uncertain]:
     """Returns the uncertain means for the population and for these respondents alone.
 
@@ -200,15 +216,17 @@ def uncertain(
     ``channel`` (k, m) for k answers. Raises ValueError for other shapes, or where there is no
     report.
     """
-    return _uncertain(_scored(counts, np.asarray(v, dtype=np.float64)[None], channel), 0)
+    return _uncertain(_scored(counts, np.asarray(v, dtype=np.float64)[None], channel, blanks), 0)
 
 
 def _uncertain(scored: _Scored, index: int) -> _Pair:
     return scored.possible.uncertain(index)
 
 
-def _scored(counts: npt.ArrayLike, v: npt.ArrayLike, channel: npt.ArrayLike) -> _Scored:
-    """Raises ValueError where shapes differ, or there is no report."""
+def _scored(
+    counts: npt.ArrayLike, v: npt.ArrayLike, channel: npt.ArrayLike, blanks: Blanks | None
+) -> _Scored:
+    """Raises ValueError where shapes differ, or there is no report of a person."""
     q = np.asarray(channel, dtype=np.float64)
     tallied, score = np.asarray(counts, dtype=np.float64), np.asarray(v, dtype=np.float64)
     if not tallied.shape == score.shape[1:] == q.shape[1:]:
@@ -216,21 +234,25 @@ def _scored(counts: npt.ArrayLike, v: npt.ArrayLike, channel: npt.ArrayLike) -> 
             f"counts have the shape {tallied.shape} and scores {score.shape[1:]}; both have one"
             f" entry for each of the {q.shape[1]} outputs of the channel"
         )
-    if not tallied.sum() > 0:
+    people = float(tallied.sum()) - (0.0 if blanks is None else blanks.number)
+    if not people > 0:
         raise ValueError("an estimate needs at least one report")
-    return _Scored(tallied, score, q)
+    blended, saved = blended_scores(score, people, blanks)
+    return _Scored(tallied, blended, blended_channel(q, people, blanks), saved)
 
 
 @dataclass(frozen=True, eq=False)
 class _Scored:
     """Several ``scores`` (t, m) of the same reports: ``counts`` (m,) through a ``channel`` (k, m).
 
-    What one product of matrices gives for all scores is worked out together.
+    Where blanks are among the reports, scores and channel are blended. What one product of matrices
+    gives for all scores is worked out together.
     """
 
     counts: Floats
     scores: Floats
     channel: Floats
+    saved: Saved
 
     @cached_property
     def n(self) -> float:
@@ -246,27 +268,35 @@ class _Scored:
         """The same reports without the outputs that no answer causes and no report has."""
         # An output that no answer causes has probability 0, by which scores are divided.
         seen = (self.counts > 0) | (self.channel > 0).any(axis=0)
-        return _Scored(self.counts[seen], self.scores[:, seen], self.channel[:, seen])
+        return replace(
+            self,
+            counts=self.counts[seen],
+            scores=self.scores[:, seen],
+            channel=self.channel[:, seen],
+        )
 
     @cached_property
-    def _of_answers(self) -> tuple[Floats, Floats, Floats, npt.NDArray[np.bool_]]:
-        """By answer, (t, k): the mean score, and its mean square about the mean of all. Scores of
-        the noise of each answer (t, m), and which are known."""
+    def _of_answers(self) -> tuple[Floats, Floats, Floats, Floats, npt.NDArray[np.bool_]]:
+        """By answer, (t, k): the mean score, its mean square about the mean of all, and its noise.
+        Scores of the noise of each answer (t, m), and which are known."""
         means = self.means[:, None]
         target = self.scores @ self.channel.T
         moment = (self.scores - means) ** 2 @ self.channel.T
-        return target, moment, *_solve(self.channel, moment - (target - means) ** 2, 1)
+        saved = Saved(self.saved.weight, self.saved.middle[:, None])
+        noise = moment - (target - means) ** 2 - self.n * saved.at(target)
+        return target, moment, noise, *_solve(self.channel, noise, 1)
 
     def uncertain(self, index: int) -> tuple[Uncertain, Uncertain]:
         """Returns the uncertain means of one score, for population and sample."""
         n, mean, score = self.n, float(self.means[index]), self.scores[index]
-        target, moment, noise_scores, known = (part[index] for part in self._of_answers)
+        target, moment, noise, noise_scores, known = (part[index] for part in self._of_answers)
+        saved = Saved(self.saved.weight, self.saved.middle[index])
         # Squares about the mean: about 0, large scores would cancel to rounding errors.
         apart = score - mean
         # values[0] are mean squares of the score, values[1] the noise in them, which is all that is
         # uncertain of the sample's own mean.
         likeliest = tilted(self.counts, score, np.stack([apart**2, noise_scores]))
-        spread, hidden = allowed(target, moment), allowed(target, moment - (target - mean) ** 2)
+        spread, hidden = allowed(target, moment), allowed(target, noise)
 
         def here(mu: npt.ArrayLike) -> Floats:
             return hidden(mu, likeliest(mu, 1) if known else np.inf)
@@ -275,16 +305,17 @@ class _Scored:
         step = least_step(score) / n
 
         def variance_at(mu: Floats) -> Floats:
-            return (spread(mu, likeliest(mu, 0)) - (mu - mean) ** 2) / n
+            return (spread(mu, likeliest(mu, 0)) - (mu - mean) ** 2) / n - saved.at(mu)
 
         shown = np.array(mean)
         if is_share(target):
             # Half a report on either side: where all reports agree the error would be 0.
             shown = (n * mean + (score.min() + score.max()) / 2) / (n + 1)
         error = float(np.sqrt(variance_at(np.clip(shown, *ends))))
+        seems = float(self.counts @ apart**2) / n**2 - float(saved.at(np.array(mean)))
         within = float(here(np.clip(mean, *ends))) / n
         return (
-            Uncertain(mean, float(self.counts @ apart**2) / n**2, variance_at, step, ends, error),
+            Uncertain(mean, max(seems, 0.0), variance_at, step, ends, error),
             Uncertain(mean, within, lambda mu: here(mu) / n, step, ends, within**0.5),
         )
 

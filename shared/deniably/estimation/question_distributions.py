@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from deniably.core.binomial import Floats
 from deniably.estimation import distribution
+from deniably.estimation.blanks import Blanks, blended_channel
 from deniably.estimation.channels import matrix, sent
 from deniably.estimation.distribution import QuantileEstimate
 from deniably.estimation.estimate import (
@@ -76,9 +77,11 @@ def number_distribution(
         quantiles = _quantiles(found.consistent, at_most, levels)
         return Distribution(tally.n, found.consistent, at_most, rising, quantiles)
     counts, channel = _whole(law, tally)
-    shares = _fit(counts, channel).shares
+    blanks = Blanks(tally.blanks, channel.mean(axis=0)) if tally.blanks else None
+    blended = blended_channel(channel, tally.n, blanks)
+    shares = _fit(counts, blended).shares
     try:
-        at_most = distribution.cumulative(counts, channel, confidence)
+        at_most = distribution.cumulative(counts, channel, confidence, blanks)
     except ValueError:  # fewer places than buckets: a shape, but no unbiased shares
         return Distribution(tally.n, shares, [], np.empty(0), [])
     rising = distribution.rising(shares, at_most, isotonic=_names_single_buckets(law))
@@ -86,7 +89,7 @@ def number_distribution(
     if times is None:
         return Distribution(tally.n, shares, at_most, rising, _quantiles(shares, at_most, levels))
     cutoff = times * NormalDist().inv_cdf((1 + confidence) / 2)
-    within = quantile_intervals(counts, channel, levels, cutoff)
+    within = quantile_intervals(counts, blended, levels, cutoff)
     return Distribution(
         tally.n, shares, at_most, rising, distribution.placed(shares, levels, within)
     )

@@ -13,11 +13,13 @@ from fractions import Fraction
 from functools import cache, lru_cache, partial
 from math import ceil
 from statistics import NormalDist
-from typing import TypeGuard
+from typing import TypeGuard, cast
 
 import numpy as np
 
 from deniably.core.binomial import Floats
+from deniably.estimation import blank_laws
+from deniably.estimation.blanks import Saved, blended_scores, saved_weight
 from deniably.estimation.channels import matrix, position_scores, some_positions
 from deniably.estimation.difference import Moments, ScoredTally, moments
 from deniably.estimation.estimate import (
@@ -92,7 +94,8 @@ def mean(question: Number | Scale, tally: Tally, confidence: float = CONFIDENCE)
         v = scores(channel, (middles - start) / width)
     except ValueError:  # of a window with fewer outputs than buckets
         return None
-    return _scaled(linear(tally.counts, v, channel, confidence), width, start)
+    blanks = blank_laws.blanks_of(law, tally)
+    return _scaled(linear(tally.counts, v, channel, confidence, blanks), width, start)
 
 
 def mean_of_part(
@@ -108,7 +111,9 @@ def mean_of_part(
     part_tally = tally_of_part(question, index, tally)
     if not part_tally.n:
         return None
-    mean = _in_unit(_mean_position(law.parts[index], part_tally, confidence), part.range)
+    fixed = law.sampled_fraction == 1
+    position = _mean_position(law.parts[index], part_tally, confidence, fixed=fixed)
+    mean = _in_unit(position, part.range)
     return replace(mean, sample_margin_at=mean.margin_at) if law.sampled_fraction < 1 else mean
 
 
@@ -128,11 +133,18 @@ def by_position(question: Number | Scale) -> bool:
 
 
 def tally_of_part(question: VectorOfNumbers, index: int, tally: Tally) -> Tally:
-    """Returns the tally of the number at ``index`` in a vector, from the reports that contain
-    it."""
-    d = len(question.parts)
+    """Returns the tally of the number at ``index`` in a vector, from the reports that contain it.
+
+    If devices draw which parts they report, so do blanks. Then n and the number of blanks are what
+    is expected of the reports with this part, and need not be whole.
+    """
+    d, law = len(question.parts), question.law
     own = {cell // d: count for cell, count in tally.cells().items() if cell % d == index}
-    return from_cells(sum(own.values()), own, question.law.parts[index].cell_count)
+    part = from_cells(sum(own.values()), own, law.parts[index].cell_count)
+    if not tally.blanks or law.sampled_fraction == 1:
+        return part.with_blanks(tally.blanks)
+    blanks = cast(int, part.n * tally.blanks / tally.reports)
+    return replace(part, n=part.n - blanks, blanks=blanks)
 
 
 def moments_of_mean(
@@ -146,7 +158,8 @@ def moments_of_mean(
     """
     if isinstance(question, VectorOfNumbers):
         grid, single = question.parts[part].range, question.law.parts[part]
-        return _of_positions(single, tally_of_part(question, part, tally), *_unit(grid))
+        own, fixed = tally_of_part(question, part, tally), question.law.sampled_fraction == 1
+        return _of_positions(single, own, *_unit(grid), fixed=fixed)
     law = single_law(question)
     if law is None:
         return None
@@ -165,7 +178,8 @@ def moments_of_mean(
     if isinstance(law, Supporting) and law.size != 1:
         return _of_subsets(law, tally, values)
     channel = matrix(law)
-    return moments(ScoredTally(tally.counts, scores(channel, values), channel))
+    blanks = blank_laws.blanks_of(law, tally)
+    return moments(ScoredTally(tally.counts, scores(channel, values), channel, blanks))
 
 
 def has_mean(question: Number | Scale) -> bool:
@@ -186,20 +200,31 @@ def single_law(question: Number | Scale) -> Supporting | OfNumber | None:
     return None if isinstance(law, Supporting) and not law.single else law
 
 
-def _of_positions(law: OfNumber, tally: Tally, start: float, step: float) -> Moments:
+def _of_positions(
+    law: OfNumber, tally: Tally, start: float, step: float, *, fixed: bool = True
+) -> Moments:
     if isinstance(law, Noise):
-        return _of_noisy(law, tally, start, step)
+        return _of_noisy(law, tally, start, step, fixed=fixed)
     _, channel = some_positions(law)
-    return moments(ScoredTally(tally.counts, start + step * position_scores(law), channel))
+    score, blanks = position_scores(law), blank_laws.blanks_of(law, tally, fixed=fixed)
+    return moments(ScoredTally(tally.counts, start + step * score, channel, blanks))
 
 
-def _of_noisy(law: Noise, tally: Tally, start: float, step: float) -> Moments:
+def _of_noisy(law: Noise, tally: Tally, start: float, step: float, *, fixed: bool) -> Moments:
     """A number plus noise is its own score. Its mean square is at least that of the noise."""
     tally.enough_for("a mean")
-    first, last = start, start + step * (law.k - 1)
+    n, first, last = tally.reports, start, start + step * (law.k - 1)
     filled = np.flatnonzero(tally.counts)
     counts, reported = tally.counts[filled], start + step * (filled + tally.start)
-    estimate, noise = float(counts @ reported) / tally.n, law.variance * step**2
+    noise, middle = law.variance * step**2, (first + last) / 2
+    saved = Saved(0.0, np.array(middle))
+    if tally.blanks:
+        stretch = n / tally.n
+        reported = middle + stretch * (reported - middle)
+        made_up = blank_laws.position(law)[1] * step**2
+        noise = stretch**2 * (tally.n * noise + tally.blanks * made_up) / n
+        saved = replace(saved, weight=saved_weight(tally.n, tally.blanks) if fixed else 0.0)
+    estimate = float(counts @ reported) / n
     # With very many numbers, neighbours are grouped and tilted as one.
     groups = np.arange(0, len(reported), ceil(len(reported) / _MOST_TILTED))
     weight = np.add.reduceat(counts, groups)
@@ -217,30 +242,41 @@ def _of_noisy(law: Noise, tally: Tally, start: float, step: float) -> Moments:
     def square_at(mu: float) -> float:
         # Not clipped to the most that answers allow: if all are at the two ends, that is the truth,
         # and the variance would never be above it.
-        return max(float(likeliest(mu, 0)), noise + (mu - estimate) ** 2)
+        least = noise + n * float(saved.at(np.array(mu)))
+        return max(float(likeliest(mu, 0)), least + (mu - estimate) ** 2)
 
     # The variance of an even spread over the range is its width squared over 12.
-    precision = tally.n / (noise + (last - first) ** 2 / 12)
-    n = tally.n
-    return Moments(n, estimate, (first, last), step / n, precision, square_at, max(n - 1, 1))
+    precision = n / (noise + (last - first) ** 2 / 12)
+    return Moments(
+        n,
+        estimate,
+        (first, last),
+        step / tally.n,
+        precision,
+        square_at,
+        max(n - 1, 1),
+        saved=saved,
+    )
 
 
 def _of_subsets(law: Supporting, tally: Tally, value: Floats) -> Moments:
     """From the sums of the reported choices' values; their variance is as in ``weighted_mean``."""
     tally.enough_for("a mean")
+    law, n = blank_laws.blended(law, tally), tally.reports
     p, q = float(law.p), float(law.q)
-    raw = supported_shares(law, tally.counts / tally.n)
+    raw = supported_shares(law, tally.counts / n)
     estimate = float(raw @ value)
     apart = value - estimate
     square = noise_of_sum(law, apart) + apart**2
     likeliest = tilted(project(raw), value, square[None])
     return Moments(
-        tally.n,
+        n,
         estimate,
         (float(value.min()), float(value.max())),
-        least_step(value) / (p - q) / tally.n,
-        tally.n / float(square.mean() - apart.mean() ** 2),
+        least_step(value) / (p - q) / n,
+        n / float(square.mean() - apart.mean() ** 2),
         lambda mu: float(likeliest(mu, 0)),
+        saved=Saved(saved_weight(tally.n, tally.blanks), value.mean()),
     )
 
 
@@ -424,12 +460,13 @@ def mean_of_scored(question: Scale, tally: Tally) -> Ratio:
     # One step for all mu: between a score and having none it would jump at every score.
     step = 0.0
     if isinstance(law, Supporting):
-        step = least_step(values[scored > 0]) / float(law.p - law.q) / tally.n
+        law = blank_laws.blended(law, tally)
+        step = least_step(values[scored > 0]) / float(law.p - law.q) / tally.reports
 
     def about(mu: float) -> tuple[Uncertain, Uncertain]:
         apart = scored * (values - mu)
         if isinstance(law, Supporting):
-            return weighted_sums_of(law, tally.n, raw, shares, apart, step)
+            return weighted_sums_of(law, tally, raw, shares, apart, step)
         population, respondents = _total(question, tally, apart)
         return replace(population, step=step), replace(respondents, step=step)
 
@@ -447,11 +484,13 @@ def _each_share(question: Scale, tally: Tally) -> Floats:
     Raises ValueError without a report.
     """
     tally.enough_for("an estimate")
-    law, seen = question.mechanism.law, tally.counts / tally.n
+    law, seen = question.mechanism.law, tally.counts / tally.reports
     if isinstance(law, Supporting):
-        return supported_shares(law, seen)
+        return supported_shares(blank_laws.blended(law, tally), seen)
     channel = matrix(law)
-    shares: Floats = scores(channel, np.eye(len(question.names))) @ seen
+    of_each = scores(channel, np.eye(len(question.names)))
+    blended, _ = blended_scores(of_each, tally.n, blank_laws.blanks_of(law, tally))
+    shares: Floats = blended @ seen
     return shares
 
 
@@ -461,23 +500,29 @@ def _total(question: Scale, tally: Tally, weights: Floats) -> tuple[Uncertain, U
     if isinstance(law, Supporting):
         return weighted_sums(tally, law, weights)
     channel = matrix(law)
-    return uncertain(tally.counts, scores(channel, weights), channel)
+    blanks = blank_laws.blanks_of(law, tally)
+    return uncertain(tally.counts, scores(channel, weights), channel, blanks)
 
 
-def _mean_position(law: OfNumber, tally: Tally, confidence: float) -> Mean:
-    """The mean position on the grid, 0 to k - 1."""
+def _mean_position(law: OfNumber, tally: Tally, confidence: float, *, fixed: bool = True) -> Mean:
+    """The mean position on the grid, 0 to k - 1. ``fixed`` is as in ``Blanks``."""
     if isinstance(law, Noise):
         tally.enough_for("an estimate")
         numbers = np.arange(len(tally.counts), dtype=np.float64) + tally.start
-        estimate = float(tally.counts @ numbers) / tally.n
-        spread = float(tally.counts @ (numbers - estimate) ** 2) / tally.n
-        noise = law.variance
+        middle, made_up = blank_laws.position(law)
+        blanks, noise = tally.blanks, law.variance
+        estimate = (float(tally.counts @ numbers) - blanks * middle) / tally.n
+        square = float(tally.counts @ (numbers - estimate) ** 2)
+        spread = (square - blanks * (made_up + (middle - estimate) ** 2)) / tally.n
+        if not fixed:  # chance decides how many blanks have this part
+            made_up += (middle - estimate) ** 2
 
         def normal(variance: float, confidence: float) -> Margin:
-            return _normal(estimate, variance / tally.n, confidence, (0.0, float(law.k - 1)))
+            of_mean = variance / tally.n + blanks * made_up / tally.n**2
+            return _normal(estimate, of_mean, confidence, (0.0, float(law.k - 1)))
 
         return Mean(
-            n=tally.n,
+            n=round(tally.n),
             confidence=confidence,
             estimate=estimate,
             # A sample variance below that of the noise alone is chance.
@@ -485,7 +530,8 @@ def _mean_position(law: OfNumber, tally: Tally, confidence: float) -> Mean:
             sample_margin_at=partial(normal, noise),
         )
     _, channel = some_positions(law)
-    return linear(tally.counts, position_scores(law), channel, confidence)
+    blanks_of_all = blank_laws.blanks_of(law, tally, fixed=fixed)
+    return linear(tally.counts, position_scores(law), channel, confidence, blanks_of_all)
 
 
 def _normal(

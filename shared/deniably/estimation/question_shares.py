@@ -13,7 +13,9 @@ from math import comb
 import numpy as np
 import numpy.typing as npt
 
-from deniably.core.binomial import Floats, upper_tail
+from deniably.core.binomial import Floats, tail_with
+from deniably.estimation import blank_laws
+from deniably.estimation.blanks import Saved, saved_weight
 from deniably.estimation.channels import matrix
 from deniably.estimation.estimate import (
     Estimate,
@@ -24,7 +26,7 @@ from deniably.estimation.estimate import (
     project,
     supports,
 )
-from deniably.estimation.intervals import group_interval
+from deniably.estimation.intervals import Interval, group_interval
 from deniably.estimation.inversion import Mean, Uncertain, as_mean, is_share, least_step, tilted
 from deniably.estimation.scores import noise_of_sum
 from deniably.estimation.shrinkage import shrunken, within
@@ -77,8 +79,8 @@ def display_shares(
         return np.clip(estimates.consistent, estimates.low, estimates.high)
     law, shares = question.mechanism.law, estimates.consistent
     if isinstance(law, Supporting):
-        counts, _ = supports(tally, law)
-        shares = shrunken(counts, tally.n, float(law.p), float(law.q))
+        p, q = map(float, blank_laws.rates(law, tally))
+        shares = shrunken(supports(tally, law).counts, tally.reports, p, q)
     return within(shares, estimates.low, estimates.high)
 
 
@@ -112,17 +114,17 @@ def standing_out(
     """Returns which choices somebody must have given, since noise does not explain their reports.
 
     The result has shape (k,). The chance that it marks any choice that nobody has is at most
-    ``risk``, whatever the other shares. The support of such a choice is exactly Binomial(n, q),
-    which gives exact p-values. Holm's rule compares them (1979, Scand. J. Stat. 6:65). ``single``
-    says that each person has one choice. Then not all choices can be empty, which allows Shaffer's
-    first step (1986, JASA 81:826).
+    ``risk``, whatever the other shares. The support of such a choice is exactly Binomial(n, q), and
+    blanks add their own to it, which gives exact p-values. Holm's rule compares them (1979, Scand.
+    J. Stat. 6:65). ``single`` says that each person has one choice. Then not all choices can be
+    empty, which allows Shaffer's first step (1986, JASA 81:826).
     """
     law = mechanism.law
-    counts, asked = supports(tally, law)
-    k, q = law.k, float(law.q)
+    seen, k = supports(tally, law), law.k
     p_values = np.empty(k)
-    for n in np.unique(asked).tolist():
-        p_values[asked == n] = upper_tail(counts[asked == n], n, q)
+    for n in np.unique(seen.n).tolist():
+        alike = seen.n == n
+        p_values[alike] = tail_with(seen.counts[alike], n, seen.q, seen.coins)
     order = np.argsort(p_values, kind="stable")
     empty = np.arange(k, 0, -1)  # how many can be nobody's, of those not yet passed
     if single:
@@ -145,14 +147,20 @@ def _grouped(
         row[cells] = 1.0
     every = [weighted_mean(tally, law, row, confidence) for row in inside]
     risk = (1 - confidence) / len(groups)
-    joint = [
-        group_interval(int(tally.counts @ row.astype(np.int64)), tally.n,
-                       *_group_laws(law, int(row.sum())), risk)
-        for row in inside
-    ]  # fmt: skip
+    joint = [_group_interval(tally, law, row, risk) for row in inside]
     consistent = project([one.estimate for one in every])
     noisy = np.array([one.population_margin.standard_error**2 for one in every])
     return of_means(every, joint, consistent, noisy)
+
+
+def _group_interval(tally: Tally, law: Supporting, inside: Floats, risk: float) -> Interval:
+    """The exact interval of the share of the choices that are ``inside``, (k,)."""
+    size = int(inside.sum())
+    own, other = _group_laws(law, size)
+    part = size / law.k  # of the blanks, whose answers are uniform
+    blanks = (part * own + (1 - part) * other, tally.blanks) if tally.blanks else None
+    total = int(tally.counts @ inside.astype(np.int64))
+    return group_interval(total, tally.n, own, other, risk, blanks)
 
 
 def _group_laws(law: Supporting, size: int) -> tuple[Floats, Floats]:
@@ -199,39 +207,45 @@ def weighted_sums(
     ``weighted_mean`` makes its margins from them. Raises ValueError where there is no report.
     """
     tally.enough_for("an estimate")
-    law, value = mechanism.law, np.asarray(values, dtype=np.float64)
-    raw = supported_shares(law, tally.counts / tally.n)
-    step = least_step(value) / (float(law.p) - float(law.q)) / tally.n
-    return weighted_sums_of(law, tally.n, raw, project(raw), value, step)
+    law, value = blank_laws.blended(mechanism, tally), np.asarray(values, dtype=np.float64)
+    raw = supported_shares(law, tally.counts / tally.reports)
+    step = least_step(value) / (float(law.p) - float(law.q)) / tally.reports
+    return weighted_sums_of(law, tally, raw, project(raw), value, step)
 
 
 def weighted_sums_of(
-    law: Supporting, n: int, raw: Floats, answered: Floats, value: Floats, step: float
+    law: Supporting, tally: Tally, raw: Floats, answered: Floats, value: Floats, step: float
 ) -> tuple[Uncertain, Uncertain]:
     """Returns what ``weighted_sums`` does, from shares instead of a tally.
 
     ``raw`` (k,) are unbiased shares and ``answered`` (k,) consistent ones, ``value`` (k,) has a
-    number for each choice, and one report moves the mean by at least ``step``.
+    number for each choice, and one report moves the mean by at least ``step``. ``law`` is that of a
+    report drawn from the ``tally`` (``blank_laws.blended``).
     """
-    p, q = float(law.p), float(law.q)
+    p, q, n = float(law.p), float(law.q), tally.reports
+    saved = Saved(saved_weight(tally.n, tally.blanks), value.mean())
     estimate = float(raw @ value)
     apart = value - estimate
     noise = noise_of_sum(law, apart)  # of one report, by the true choice
+    here = noise - n * saved.at(value)
     spread = float(answered @ apart**2 - (answered @ apart) ** 2)
     within = float(answered @ noise)
     # values[0] are mean squares of the score, values[1] the noise in them.
-    likeliest = tilted(answered, value, np.stack([noise + apart**2, noise]))
+    likeliest = tilted(answered, value, np.stack([noise + apart**2, here]))
     ends = float(value.min()), float(value.max())
 
     def variance_at(mu: npt.ArrayLike) -> Floats:
-        variance: Floats = (likeliest(mu, 0) - (np.asarray(mu) - estimate) ** 2) / n
+        at = np.asarray(mu, dtype=np.float64)
+        variance: Floats = (likeliest(mu, 0) - (at - estimate) ** 2) / n - saved.at(at)
         return variance
 
-    seems, error = (within + spread) / n, ((within + spread) / n) ** 0.5
+    inside = float(answered @ value)
+    seems = (within + spread) / n - float(saved.at(np.array(inside)))
+    error = seems**0.5
     if is_share(value):  # half a report, see standard_error
         half = (n * estimate + (0.5 - q) / (p - q)) / (n + 1)
         error = float(np.sqrt(variance_at(np.clip(half, *ends))))
-    within /= n
+    within = float(answered @ here) / n
     return (
         Uncertain(estimate, seems, variance_at, step, ends, error),
         Uncertain(estimate, within, lambda mu: likeliest(mu, 1) / n, step, ends, within**0.5),

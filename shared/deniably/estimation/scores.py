@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniably.core.binomial import Floats
+from deniably.estimation import blank_laws
 from deniably.estimation.channels import matrix, position_scores, sent, some_positions
 from deniably.estimation.inversion import scores
 from deniably.mechanisms.law import Finite, HasLaw, Law, Noise, Several, Supporting
@@ -29,13 +30,16 @@ class Score:
     ``target`` and ``square`` (answers,) are the expected score and the expected square of the
     score, given each true answer. Every possible report has a score from ``low`` to ``high``; these
     are infinite where there is no end. ``sampled_fraction`` is the fraction of all reports that are
-    about this figure.
+    about this figure. The score of a mixer's blank has the mean ``blank_mean`` and
+    ``blank_variance``.
     """
 
     target: Floats
     square: Floats
     low: float
     high: float
+    blank_mean: float
+    blank_variance: float
     sampled_fraction: float = 1.0
 
     @property
@@ -50,13 +54,14 @@ class Score:
         answer."""
         return max(self.high - float(self.target.min()), float(self.target.max()) - self.low)
 
-    def at(self, share: float) -> float:
+    def at(self, share: float, blanks: float = 0.0) -> float:
         """Returns n times the variance of a share's estimate from n people, at a true ``share``.
 
         The target is 1 for the answers that the share counts, and 0 for all others. In each of
-        these two groups, the answer whose scores vary most is taken.
+        these two groups, the answer whose scores vary most is taken. A mixer adds so many
+        ``blanks`` for each person.
         """
-        return self._curve(share) / self.sampled_fraction
+        return self._with_blanks(self._curve(share), share - self.blank_mean, blanks)
 
     @property
     def peak(self) -> float:
@@ -64,10 +69,19 @@ class Score:
         nobody, everybody = self._curve(0.0), self._curve(1.0)
         return min(max((everybody - nobody + 1) / 2, 0.0), 1.0)
 
-    @property
-    def worst(self) -> float:
-        """n times the variance of the estimate for the worst distribution of answers."""
-        return worst_spread(self.target, self.square) / self.sampled_fraction
+    def worst(self, blanks: float = 0.0) -> float:
+        """Returns n times the variance of the estimate for the worst distribution of answers;
+        ``blanks`` are as above."""
+        apart = float(np.abs(self.target - self.blank_mean).max())
+        return self._with_blanks(worst_spread(self.target, self.square), apart, blanks)
+
+    def _with_blanks(self, variance: float, apart: float, blanks: float) -> float:
+        """``apart`` is what a mean is apart from that of blanks. If devices draw what they report,
+        chance decides how many blanks count, too."""
+        if not blanks:
+            return variance / self.sampled_fraction
+        drawn = 0.0 if self.sampled_fraction == 1 else blanks / (1 + blanks) * apart**2
+        return (variance + blanks * self.blank_variance + drawn) / self.sampled_fraction
 
     def _curve(self, share: float) -> float:
         inside = float(self.square[self.target > 0].max())
@@ -84,7 +98,16 @@ def of_choice(mechanism: HasLaw[Supporting]) -> Score:
     p, q = float(law.p), float(law.q)
     low, high = -q / (p - q), (1 - q) / (p - q)
     square = [p * high**2 + (1 - p) * low**2, q * high**2 + (1 - q) * low**2]
-    return Score(np.array([1.0, 0.0]), np.array(square), low, high, float(law.sampled_fraction))
+    blank = float(blank_laws.support(law))
+    return Score(
+        np.array([1.0, 0.0]),
+        np.array(square),
+        low,
+        high,
+        float(blank_laws.has_choice(law.domain)),
+        blank * (1 - blank) / (p - q) ** 2,
+        float(law.sampled_fraction),
+    )
 
 
 def of_target(mechanism: HasLaw[Law], target: npt.ArrayLike | None = None) -> Score:
@@ -164,26 +187,41 @@ def _of_named(law: Supporting, value: Floats) -> Score:
     else:
         low, high = float(ordered[: law.size].sum()), float(ordered[-law.size :].sum())
     square = noise_of_sum(law, value) + value**2
-    return Score(value, square, (low - expected) / (p - q), (high - expected) / (p - q))
+    low, high = (low - expected) / (p - q), (high - expected) / (p - q)
+    blank = float(value.mean())
+    return Score(value, square, low, high, blank, float(square.mean()) - blank**2)
 
 
 def _of_position(law: Finite | Noise) -> Score:
     last = law.k - 1
     if isinstance(law, Noise):  # the same for all: the two ends stand for them
         ends, noise = np.array([0.0, 1.0]), law.variance / last**2
-        return Score(ends, ends**2 + noise, -law.reach / last, 1 + law.reach / last)
+        blank_variance = blank_laws.position(law)[1] / last**2
+        beyond = law.reach / last
+        return Score(ends, ends**2 + noise, -beyond, 1 + beyond, 0.5, blank_variance)
     positions, channel = some_positions(law)
     score = position_scores(law) / last
-    return Score(positions / last, channel @ score**2, float(score.min()), float(score.max()))
+    low, high = float(score.min()), float(score.max())
+    blank = _mean_and_variance(score, blank_laws.outputs(law))
+    return Score(positions / last, channel @ score**2, low, high, *blank)
 
 
 def _of_outputs(law: Finite | Noise, target: Floats) -> Score:
     if isinstance(law, Finite):
         channel = matrix(law)
         score = scores(channel, target)
-        return Score(target, channel @ score**2, float(score.min()), float(score.max()))
+        low, high = float(score.min()), float(score.max())
+        blank = _mean_and_variance(score, channel.mean(axis=0))
+        return Score(target, channel @ score**2, low, high, *blank)
     channel = _endless(law)
-    return Score(target, channel @ scores(channel, target) ** 2, -inf, inf)
+    score = scores(channel, target)
+    blank = _mean_and_variance(score, channel.mean(axis=0))
+    return Score(target, channel @ score**2, -inf, inf, *blank)
+
+
+def _mean_and_variance(score: Floats, law: Floats) -> tuple[float, float]:
+    mean = float(law @ score)
+    return mean, float(law @ score**2) - mean**2
 
 
 @lru_cache(maxsize=2)  # of a distribution, every bucket asks for it

@@ -113,7 +113,8 @@ class FollowUpCounts:
     reports to this question name choices, there is a table for each answer. Its outputs say whether
     "not applicable" is named and whether the answer is. Other mechanisms have a single table with
     their own outputs. Where only this question's reports are known, ``alone`` is true and the
-    earlier question has a single output.
+    earlier question has a single output; ``blanks`` is the share of a mixer's blanks among the
+    reports.
 
     With weights, the counts of each table add up to its effective sample size, and ``weighted`` has
     the weighted tally of each table.
@@ -122,6 +123,7 @@ class FollowUpCounts:
     counts: Floats
     alone: bool
     weighted: Sequence[WeightedTally] = ()
+    blanks: float = 0.0
 
     @property
     def people(self) -> int:
@@ -209,21 +211,34 @@ def _decision_outputs(follow_up: FollowUp) -> int:
     return int(_gathered(_law(follow_up.decides), len(follow_up.among)).shape[1])
 
 
+def told_alone(follow_up: FollowUp, tally: Tally) -> bool:
+    """Returns whether the question's reports alone tell shares among those who were asked.
+
+    Not if there are blanks among reports of ticks: a blank may tick "not applicable" with others.
+    """
+    law = follow_up.question.report_mechanism.law
+    return not tally.blanks or not isinstance(law, Supporting) or law.single
+
+
 def counts_alone(follow_up: FollowUp, tally: Tally) -> FollowUpCounts:
     """Returns the counts of this question's reports alone, from its tally.
 
     A tally does not say how often two choices are named together. That is taken from the
-    mechanism's probabilities at the estimated shares, and matters only for the variance.
+    mechanism's probabilities at the estimated shares, and matters only for the variance. Raises
+    ValueError unless ``told_alone``.
     """
-    law = follow_up.question.report_mechanism.law
+    if not told_alone(follow_up, tally):
+        tally.without_blanks("a share of those who were asked, of answers with several ticks,")
+    law, blanks = follow_up.question.report_mechanism.law, tally.blanks / max(tally.reports, 1)
     if isinstance(law, Finite):
-        return FollowUpCounts(tally.counts.astype(np.float64)[None, None], alone=True)
+        counts = tally.counts.astype(np.float64)[None, None]
+        return FollowUpCounts(counts, alone=True, blanks=blanks)
     assert isinstance(law, Supporting)
     margins = _margins(law, tally)
-    channel = _named_together(law)
-    hidden = margins[follow_up.hidden]
-    tables = [_fitted(channel, hidden, margins[answer], tally.n) for answer in follow_up.answers]
-    return FollowUpCounts(np.array(tables)[None], alone=True)
+    channel, _ = _of_answers(follow_up, 0, blanks)
+    hidden, n = margins[follow_up.hidden], tally.reports
+    tables = [_fitted(channel, hidden, margins[answer], n) for answer in follow_up.answers]
+    return FollowUpCounts(np.array(tables)[None], alone=True, blanks=blanks)
 
 
 def _margins(law: Supporting, tally: Tally) -> Floats:
@@ -231,9 +246,9 @@ def _margins(law: Supporting, tally: Tally) -> Floats:
     counts = tally.counts.astype(np.float64)
     if law.both:
         no, yes = counts[0::2], counts[1::2]
-        return np.stack([tally.n - no - yes, no, yes], axis=1)
+        return np.stack([tally.reports - no - yes, no, yes], axis=1)
     named = counts[: law.k]
-    return np.stack([tally.n - named, named], axis=1)
+    return np.stack([tally.reports - named, named], axis=1)
 
 
 def _fitted(channel: Floats, hidden: Floats, answer: Floats, n: int) -> Floats:
@@ -613,7 +628,7 @@ def _share_among(test: RatioTest, confidence: float) -> ShareAmong:
 
 def _test(follow_up: FollowUp, counts: FollowUpCounts, place: int) -> RatioTest:
     """The test of one of the answers, by its place among them."""
-    second, answers = _of_answers(follow_up, place)
+    second, answers = _of_answers(follow_up, place, counts.blanks)
     first, leads = _of_decisions(follow_up, counts)
     rows = [
         (np.outer(decision, second[row]).ravel(), answers[row])
@@ -633,15 +648,20 @@ def _test(follow_up: FollowUp, counts: FollowUpCounts, place: int) -> RatioTest:
     )
 
 
-def _of_answers(follow_up: FollowUp, place: int) -> tuple[Floats, list[bool | None]]:
+def _of_answers(follow_up: FollowUp, place: int, blanks: float) -> tuple[Floats, list[bool | None]]:
     """The channel of reports to this question, and of each row whether it is of the answer; None
-    for "not applicable"."""
-    law = follow_up.question.report_mechanism.law
-    if isinstance(law, Supporting):
-        return _named_together(law), [None, True, False]
+    for "not applicable". A share ``blanks`` of the reports are of uniformly random answers."""
+    law, k = follow_up.question.report_mechanism.law, len(follow_up.question.names)
     answer = follow_up.answers[place]
-    rows = range(len(follow_up.question.names))
-    return matrix(law), [None if row == follow_up.hidden else row == answer for row in rows]
+    if isinstance(law, Supporting):
+        channel, answers = _named_together(law), [1, 1, k - 2]
+        kinds: list[bool | None] = [None, True, False]
+    else:
+        channel, answers = matrix(law), [1] * k
+        kinds = [None if row == follow_up.hidden else row == answer for row in range(k)]
+    if blanks:
+        channel = channel + blanks * (np.array(answers) / k @ channel - channel)
+    return channel, kinds
 
 
 def _of_decisions(follow_up: FollowUp, counts: FollowUpCounts) -> tuple[Floats, list[bool]]:

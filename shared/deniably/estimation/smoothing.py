@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from deniably.estimation.blank_laws import blanks_of
+from deniably.estimation.blanks import blended_channel
 from deniably.estimation.channels import matrix
 from deniably.estimation.distribution import SMALL, density, placed
 from deniably.estimation.question_distributions import Distribution
@@ -33,7 +35,10 @@ def smoothed(question: Number, tally: Tally, distribution: Distribution) -> Dist
     """
     if not helps(question, tally.n):
         return distribution
-    shares = density(tally.counts, matrix(question.report_mechanism), smooth=True).shares
+    law = question.report_mechanism.law
+    assert isinstance(law, Finite)  # see above
+    channel = blended_channel(matrix(law), tally.n, blanks_of(law, tally))
+    shares = density(tally.counts, channel, smooth=True).shares
     previous = distribution.quantiles
     quantiles = placed(shares, [q.share for q in previous], [(q.low, q.high) for q in previous])
     return replace(distribution, shares=shares, quantiles=quantiles)

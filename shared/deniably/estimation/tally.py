@@ -6,7 +6,7 @@ A tally is a sufficient statistic. Estimates need nothing else of the reports.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -24,6 +24,9 @@ class Tally:
     the last cell that is not empty. ``tally + tally`` is the tally of both sets of reports; the
     order of the reports never matters.
 
+    A mixer adds ``blanks`` to the reports of n people (see ``estimation.blanks``). These are in the
+    counts and not in n.
+
     >>> one, other = tally([[0], [1]], cell_count=2), tally([[1]], cell_count=2)
     >>> (one + other).counts
     array([1, 2])
@@ -33,21 +36,38 @@ class Tally:
     counts: npt.NDArray[np.int64]
     start: int = 0
     endless: bool = False
+    blanks: int = 0
+
+    @property
+    def reports(self) -> int:
+        """The number of all reports that are counted: of people, and blanks."""
+        return self.n + self.blanks
+
+    def with_blanks(self, blanks: int) -> Tally:
+        """Returns this tally of a whole batch, ``blanks`` of which are no person's.
+
+        Raises ValueError where the batch has fewer reports.
+        """
+        if not 0 <= blanks <= self.reports:
+            raise ValueError(f"{blanks:,} blanks among {self.reports:,} reports")
+        return replace(self, n=self.reports - blanks, blanks=blanks)
 
     def __add__(self, other: Tally) -> Tally:
+        blanks = self.blanks + other.blanks
         if self.endless and other.endless:
-            return from_cells(self.n + other.n, _merged(self.cells(), other.cells()), None)
+            merged = from_cells(self.n + other.n, _merged(self.cells(), other.cells()), None)
+            return replace(merged, blanks=blanks)
         if self.endless or other.endless or self.counts.shape != other.counts.shape:
             raise ValueError(
                 "tallies of different questions cannot be merged:"
                 f" they have {len(self.counts)} and {len(other.counts)} cells"
             )
-        return Tally(self.n + other.n, self.counts + other.counts)
+        return Tally(self.n + other.n, self.counts + other.counts, blanks=blanks)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tally):
             return NotImplemented
-        same = self.n == other.n and self.start == other.start
+        same = (self.n, self.blanks, self.start) == (other.n, other.blanks, other.start)
         return same and np.array_equal(self.counts, other.counts)
 
     # Equal by its arrays, which may change; so it is no key of a cache.
@@ -57,6 +77,12 @@ class Tally:
         """Raises ValueError if there is no report; ``what`` names the thing that needs one."""
         if self.n < 1:
             raise ValueError(f"{what} needs at least one report")
+
+    def without_blanks(self, what: str) -> None:
+        """Raises ValueError if blanks are counted; ``what`` names the thing that cannot take them
+        out."""
+        if self.blanks:
+            raise ValueError(f"{what} cannot be estimated where a mixer added blanks")
 
     def cells(self) -> dict[int, int]:
         """Returns {cell: count} of the cells that are not empty."""

@@ -349,7 +349,7 @@ class Supporting(_Itself):
     """The law of reports that name cells; a cell is likelier to be named if it supports the answer.
 
     A report names a cell with probability ``p`` if it supports the answer, else with probability
-    ``q``. There is a cell for each choice, and ``blanks`` more, which pad all answers to the same
+    ``q``. There is a cell for each choice, and ``padding`` more, which pad all answers to the same
     number of cells. Where ``both`` is true, an option has two cells instead, ``2 * option + tick``.
     A report then names one of the two for each option that it samples, a ``sampled_fraction`` of
     all options. ``size`` is the number of choices in a report, None where it varies.
@@ -361,7 +361,7 @@ class Supporting(_Itself):
     joint: Joint
     size: int | None = None
     sampled_fraction: Fraction = Fraction(1)
-    blanks: int = 0
+    padding: int = 0
     both: bool = False
 
     @property
@@ -387,7 +387,7 @@ class Supporting(_Itself):
     @property
     def cell_count(self) -> int:
         """The number of cells that a tally of such reports has."""
-        return self.k * (2 if self.both else 1) + self.blanks
+        return self.k * (2 if self.both else 1) + self.padding
 
     @property
     def own_cells(self) -> slice:
@@ -416,8 +416,8 @@ class Supporting(_Itself):
         ticks = frozenset(answer)
         if self.both:
             return frozenset(2 * option + (option in ticks) for option in range(self.k))
-        # A blank for each tick below the limit (SPEC 2.7).
-        return ticks.union(range(self.k, self.k + self.blanks - len(ticks)))
+        # A cell of padding for each tick below the limit (SPEC 2.7).
+        return ticks.union(range(self.k, self.k + self.padding - len(ticks)))
 
     def probability(self, answer: Any, report: Cells) -> Fraction:
         """Returns P(report | answer); ``report`` must be one that the mechanism can make."""

@@ -18,10 +18,10 @@ MOST_OPTIONS = 1024
 
 class SetResponse(Parameters, frozen=True, tag="set_response"):
     """A mechanism for ticks that reports a set of ``size`` numbers, out of ``k`` options and
-    ``most`` blanks.
+    ``most`` numbers of padding.
 
-    An answer has at most ``most`` ticks. Blanks, the numbers from ``k`` on, pad the answer to
-    exactly ``most`` numbers; otherwise the sum of the weights would reveal the number of ticks.
+    An answer has at most ``most`` ticks. The padding, numbers from ``k`` on, brings the answer
+    to exactly ``most`` numbers; otherwise the sum of the weights would reveal the number of ticks.
     Sets that share a number with the padded answer have the weight ``own``, all others ``other``.
     Source: PrivSet, Wang et al. 2018 (INFOCOM, "PrivSet: set-valued data analyses with local
     differential privacy"). Raises BadMechanism where the integers break SPEC 2.7.
@@ -46,7 +46,7 @@ class SetResponse(Parameters, frozen=True, tag="set_response"):
 
     @property
     def domain(self) -> int:
-        """The number of options and blanks together."""
+        """The number of options and of padding together."""
         return self.k + self.most
 
     @property
@@ -82,11 +82,11 @@ class SetResponse(Parameters, frozen=True, tag="set_response"):
     def law(self) -> Supporting:
         """The law of a report, which supports the options that it has.
 
-        Blanks stand for the ticks that an answer lacks.
+        The padding stands for the ticks that an answer lacks.
         """
         joint = TwoLevel(self.domain, self.size, self.own, self.other, self.most)
         ticks = Ticks(self.k, self.most)
-        return Supporting(ticks, self.p, self.q, joint, self.size, blanks=self.most)
+        return Supporting(ticks, self.p, self.q, joint, self.size, padding=self.most)
 
     def _weights(self) -> list[int]:
         """The total weight of the reports with 0, 1, 2, ... of the padded ticks."""

@@ -43,7 +43,7 @@ def law(m: Mechanism, answer: Json) -> Law:
             for y, weight in enumerate(rows[row]):
                 add((y,), probability * Fraction(weight, sum(rows[row])))
     elif name == "set_response":
-        # Blanks fill up the ticks, so that every answer has `most` numbers (SPEC 2.7).
+        # Padding fills up the ticks, so that every answer has `most` numbers (SPEC 2.7).
         t = set(answer) | set(range(m["k"], m["k"] + m["most"] - len(answer)))
         subsets = list(itertools.combinations(range(m["k"] + m["most"]), m["size"]))
         weights = [m["own"] if t & set(subset) else m["other"] for subset in subsets]

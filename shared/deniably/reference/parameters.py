@@ -78,7 +78,7 @@ def most_ticks(m: Mechanism) -> None:
 
 def set_weights(m: Mechanism) -> list[int]:
     """Returns the weights of set_response: entry j is the total weight of the reports that share j
-    numbers with the ticks and blanks (SPEC 2.7)."""
+    numbers with the ticks and the padding (SPEC 2.7)."""
     k, maximum, size = m["k"], m["most"], m["size"]
     return [
         math.comb(maximum, j) * math.comb(k, size - j) * (m["other"] if j == 0 else m["own"])

@@ -15,6 +15,7 @@ from deniably.estimation.shares_among_asked import (
     among_asked,
     counts_alone,
     follow_ups,
+    told_alone,
 )
 from deniably.estimation.tally import Tally
 from deniably.results import narrative
@@ -78,6 +79,8 @@ class FollowUpReports:
     def estimate(self, tally: Tally, confidence: float) -> AmongAsked | None:
         """Returns the estimated shares among those who were asked, with intervals at
         ``confidence``; None where the reports do not determine them."""
+        if self.pairs is None and not told_alone(self.follow_up, tally):
+            return None
         # A tally alone still tells the shares, only less exactly: "not applicable" is a choice.
         counts = self.pairs or counts_alone(self.follow_up, tally)
         return among_asked(self.follow_up, counts, confidence)

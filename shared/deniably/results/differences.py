@@ -17,6 +17,7 @@ import numpy as np
 
 from deniably.core.errors import Incomparable
 from deniably.estimation import question_means, question_shares
+from deniably.estimation.blank_laws import support_of_both
 from deniably.estimation.difference import (
     Difference,
     Moments,
@@ -167,9 +168,9 @@ class Side:
             raise Incomparable("the question has no choices whose reports can be counted")
         if choice not in question.names:
             raise Incomparable("“choice” is one of " + ", ".join(question.names))
-        counts, asked_counts = supports(self.tally_for(contrast or {choice: 1.0}), law)
+        seen = supports(self.tally_for(contrast or {choice: 1.0}), law)
         v = question.names.index(choice)
-        return SupportCount(counts[v].item(), asked_counts[v].item(), float(law.p), float(law.q))
+        return SupportCount(seen.counts[v].item(), seen.n[v].item(), seen.p, seen.q, seen.coins)
 
     def chosen(self, choice: str) -> tuple[str, str]:
         """Returns (name, label) of a choice of the question, given its name."""
@@ -356,6 +357,12 @@ def _pair_law(question: Question) -> tuple[Fraction, Fraction] | None:
     return law.joint.pairs if isinstance(law, Supporting) and law.single else None
 
 
+def _pair_of_blank(question: Question) -> Fraction | None:
+    """P(a blank supports two choices)."""
+    law = question.mechanism.law
+    return support_of_both(law) if isinstance(law, Supporting) else None
+
+
 # --- choices ----------------------------------------------------------------------------------
 
 
@@ -389,7 +396,14 @@ def choices(side: Side, choice: str, other: str) -> StatedDifference:
     own, rest = map(float, pairs)
     # One report can name both choices, so their counts covary: the test needs P(both are named).
     difference = between_choices(
-        first.count, second.count, first.n, first.p, first.q, pair_own=own, pair_other=rest
+        first.count,
+        second.count,
+        first.n,
+        first.p,
+        first.q,
+        pair_own=own,
+        pair_other=rest,
+        blanks=(first.coins, float(_pair_of_blank(side.question) or 0)),
     )
     chosen = side.chosen(choice), side.chosen(other)
     what = " and ".join(f"“{label}”" for _, label in chosen)

@@ -167,15 +167,15 @@ def width(quantile: QuantileResult, ends: tuple[str, str]) -> float:
     return (high - low) / (float(ends[1]) - float(ends[0]))
 
 
-def too_wide(question: Question, estimate: Estimate) -> list[str]:
+def too_wide(question: Question, estimate: Estimate, blanks: int = 0) -> list[str]:
     """Returns a list with one sentence that states how many answers would bring every share within
     10 points. The list is empty where intervals are narrow enough, or where reports do not name
-    choices."""
+    choices. ``blanks`` is the number of those among the reports."""
     half = float(np.max(estimate.high - estimate.low)) / 2
     law = question.mechanism.law
     if half <= WIDEST_USEFUL or not isinstance(law, Supporting):
         return []
-    n = enough(law, WANTED, estimate.confidence)
+    n = enough(law, WANTED, estimate.confidence, blanks)
     return [
         f"About {n:,} answers to this question would bring every share within"
         f" ±{100 * WANTED:.0f} points."
@@ -191,7 +191,7 @@ def mean_too_wide(mean: Mean, low: float, high: float, label: str = "") -> list[
     if half <= WIDEST_USEFUL * (high - low):
         return []
     z, wanted = NormalDist().inv_cdf((1 + mean.confidence) / 2), WANTED * (high - low)
-    # The standard error falls with the root of n.
+    # The standard error falls with the root of n, and faster where blanks are among the reports.
     n = mean.n * (z * mean.population_margin.standard_error / wanted) ** 2
     return [
         f"{about} {rounded_up(n):,} answers to this question would bring the mean within"
@@ -203,7 +203,7 @@ def support_counts(question: OfChoices, tally: Tally) -> list[int] | None:
     """Returns how many reports support each choice; None where reports do not name choices."""
     law = question.mechanism.law
     if isinstance(law, Supporting):
-        return [int(count) for count in supports(tally, law)[0]]
+        return [int(count) for count in supports(tally, law).counts]
     return None
 
 
@@ -231,13 +231,17 @@ def delta_text(delta: Fraction) -> str:
     return f"{math.ceil(delta * 10**digits) / 10**digits:.{digits}f}".rstrip("0")
 
 
-def enough(mechanism: Pure, half: float, confidence: float = 0.95) -> int:
-    """Returns how many reports bring the interval of every share within ``half`` on either side,
-    whatever the true shares; rounded up to two significant digits."""
+def enough(mechanism: Pure, half: float, confidence: float = 0.95, blanks: int = 0) -> int:
+    """Returns how many people bring the interval of every share within ``half`` on either side,
+    whatever the true shares and with so many ``blanks``; rounded up to two significant digits."""
     score = of_choice(mechanism)
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     # z * sqrt(variance / n) <= half, solved for n, at the share with the largest variance.
-    return rounded_up(z * z * score.at(score.peak) / (half * half))
+    n = z * z * score.at(score.peak) / (half * half)
+    if blanks:  # z * sqrt(variance / n + blanks * their variance / n^2) <= half
+        made_up = z * z * blanks * score.blank_variance / (half * half)
+        n = (n + math.sqrt(n**2 + 4 * made_up)) / 2
+    return rounded_up(n)
 
 
 def rounded_up(exact: float) -> int:

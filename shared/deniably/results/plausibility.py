@@ -18,7 +18,7 @@ from itertools import islice, repeat
 import numpy as np
 import numpy.typing as npt
 
-from deniably.core.binomial import upper_tail
+from deniably.core.binomial import tail_with
 from deniably.estimation.estimate import Pure, supports
 from deniably.estimation.scores import Score
 from deniably.estimation.tally import Tally, support_rows
@@ -37,37 +37,37 @@ def impossible(mechanism: Pure, tally: Tally, risk: float) -> Flags:
     answers explain, shape (k,).
 
     The count of a choice is a sum of n coins whose probabilities lie between q and p. So its lower
-    tail is at most that of Binomial(n, q), and its upper tail at most that of Binomial(n, p). The
-    probability of a false alarm is at most ``risk``, over all choices together.
+    tail is at most that of Binomial(n, q), and its upper tail at most that of Binomial(n, p).
+    Blanks add coins of their own. The probability of a false alarm is at most ``risk``, over all
+    choices together.
     """
-    counts, asked_counts = supports(tally, mechanism)
-    law = mechanism.law
-    p, q = float(law.p), float(law.q)
+    seen, k = supports(tally, mechanism), mechanism.law.k
+    p, q, coins = seen.p, seen.q, seen.coins
+    own = seen.counts - coins.expected
     # Bonferroni over k choices and two sides.
-    each = risk / (2 * law.k)
-    implausible = np.zeros(law.k, dtype=np.bool_)
-    for v in np.flatnonzero(
-        (counts > asked_counts * p) | (counts < asked_counts * q)
-    ):  # others are likely
-        count, n = int(counts[v]), int(asked_counts[v])
-        tail = upper_tail(count, n, p) if count > n * p else upper_tail(n - count, n, 1 - q)
+    each = risk / (2 * k)
+    implausible = np.zeros(k, dtype=np.bool_)
+    for v in np.flatnonzero((own > seen.n * p) | (own < seen.n * q)):  # others are likely
+        count, n, often = int(seen.counts[v]), int(seen.n[v]), own[v] > seen.n[v] * p
+        tail = tail_with(count, n, p if often else q, coins, upper=bool(often))
         implausible[v] = tail < each  # on the other side it is a half or more
     return implausible
 
 
 def impossible_shares(
-    scores: Sequence[Score], estimates: npt.ArrayLike, n: int, risk: float
+    scores: Sequence[Score], estimates: npt.ArrayLike, n: int, risk: float, blanks: float = 0.0
 ) -> Flags:
     """Returns, for each of the k choices, whether no true answers explain its estimated share,
     shape (k,). Works for any mechanism with scores.
 
     ``scores`` has the score of each choice (a function of a report whose mean over reports is the
-    unbiased estimate), and ``estimates``, shape (k,), are these means. The probability of a false
-    alarm is at most ``risk``, over all choices together.
+    unbiased estimate), and ``estimates``, shape (k,), are these means. A mixer added so many
+    ``blanks`` for each of n people. The probability of a false alarm is at most ``risk``, over all
+    choices together.
     """
     return np.array(
         [
-            too_far(float(estimate), n, of_score(score), risk / len(scores))
+            too_far(float(estimate), n, of_score(score, blanks), risk / len(scores))
             for estimate, score in zip(np.asarray(estimates), scores, strict=True)
         ],
         dtype=np.bool_,
@@ -105,9 +105,17 @@ def deviation(n: int, spread: Spread, risk: float) -> float:
     return third + math.sqrt(third**2 + 2 * spread.variance * log / n)
 
 
-def of_score(score: Score) -> Spread:
-    """Returns the spread of a figure's score."""
-    return Spread(float(score.noise.max()), score.farthest)
+def of_score(score: Score, blanks: float = 0.0) -> Spread:
+    """Returns the spread of a figure's score, with so many ``blanks`` for each person.
+
+    A blank's score is expected between the targets, so that none is farther from it. If devices
+    draw what they report, chance decides how many blanks count, too.
+    """
+    variance, farthest = float(score.noise.max()) + blanks * score.blank_variance, score.farthest
+    if blanks and score.sampled_fraction < 1:
+        apart = float(np.abs(score.target - score.blank_mean).max())
+        variance, farthest = variance + blanks / (1 + blanks) * apart**2, farthest + apart
+    return Spread(variance, farthest)
 
 
 def beyond_noise(mechanism: HasLaw[Noise], tally: Tally, risk: float) -> int:
@@ -117,7 +125,7 @@ def beyond_noise(mechanism: HasLaw[Noise], tally: Tally, risk: float) -> int:
     are counted from the smallest distance for which this holds.
     """
     law = mechanism.law
-    chance = risk / (2 * tally.n)  # of one report, for each of two sides
+    chance = risk / (2 * tally.reports)  # of one report, for each of two sides
     # The tail falls with the distance, so the first distance that is rare enough is found by
     # halving.
     first = bisect_left(range(law.reach + 1), True, key=lambda y: law.tail(y) <= chance)

@@ -8,7 +8,6 @@ from dataclasses import replace
 from deniably.estimation.estimate import Estimate
 from deniably.estimation.figures import Buckets, Shares, SingleMean, groups
 from deniably.estimation.inversion import Mean
-from deniably.estimation.scores import Score
 from deniably.estimation.tally import Tally
 from deniably.mechanisms.law import Law, Noise, Several, Supporting
 from deniably.results import plausibility
@@ -77,7 +76,8 @@ def implausible_shares(
         odd = plausibility.impossible(law, tally, risk)
     else:
         scores = [figure.score(law) for figure in group.figures]
-        odd = plausibility.impossible_shares(scores, estimate.raw, tally.n, risk)
+        blanks = tally.blanks / tally.n
+        odd = plausibility.impossible_shares(scores, estimate.raw, tally.n, risk, blanks)
     names = [figure.label for figure, is_odd in zip(group.figures, odd, strict=True) if is_odd]
     if not names:
         return []
@@ -99,15 +99,20 @@ def implausible_mean(
     own = law.parts[group.figure.index] if isinstance(law, Several) else law
     if isinstance(own, Noise):
         return _off_the_grid(plausibility.beyond_noise(own, tally, risk), label)
-    return _odd(mean, group.figure.extent, group.figure.score(law), risk, label)
+    spread = plausibility.of_score(group.figure.score(law), tally.blanks / tally.n)
+    return _odd(mean, group.figure.extent, spread, risk, label)
 
 
 def _odd(
-    mean: Mean, ends: tuple[float, float], score: Score, risk: float, label: str = ""
+    mean: Mean,
+    ends: tuple[float, float],
+    spread: plausibility.Spread,
+    risk: float,
+    label: str = "",
 ) -> list[str]:
     # Scores are on the scale from 0 to 1, the mean is in its unit.
     place = (mean.estimate - ends[0]) / (ends[1] - ends[0])
-    if not plausibility.too_far(place, mean.n, plausibility.of_score(score), risk):
+    if not plausibility.too_far(place, mean.n, spread, risk):
         return []
     about = f"{label}: the" if label else "The"
     return [f"{about} mean lies outside what true answers can give: {_ODD}."]

@@ -241,7 +241,7 @@ def _choices(reported: _Reported, group: Shares) -> _Addition:
     fields = {"choices": choices, **_of_all(reported, group, estimate, offered)}
     if reported.followed is None or among is None:
         sentence = narrative.sentence(question, shown, out) if reported.followed is None else UNTOLD
-        return _Addition(fields, sentence, narrative.too_wide(question, shown), odd)
+        return _Addition(fields, sentence, narrative.too_wide(question, shown, tally.blanks), odd)
     return _Addition(
         fields | {"among_asked": among},
         among_asked.headline(among, reported.confidence),
@@ -287,11 +287,11 @@ def _cells(reported: _Reported, group: Shares) -> _Addition:
         sentence = places.sentence(sides, cells)
         outline = question.outline if isinstance(question.outline, str) else None
         fields |= {"sides": sides, "outline": outline}
-        return _Addition(fields, sentence, narrative.too_wide(question, shown), odd)
+        return _Addition(fields, sentence, narrative.too_wide(question, shown, tally.blanks), odd)
     sentence = narrative.leading(
         [figure.label for figure in group.figures], shown, out, "combination"
     )
-    return _Addition(fields, sentence, narrative.too_wide(question, shown), odd)
+    return _Addition(fields, sentence, narrative.too_wide(question, shown, tally.blanks), odd)
 
 
 def _side(part: NumberPart) -> SideResult:

@@ -59,7 +59,7 @@ def _own(law: Supporting, inputs: Encoded) -> npt.NDArray[np.int64]:
     if law.both:
         return np.stack([len(inputs) - ticked, ticked], axis=1).ravel()
     of_each = inputs.sum(axis=1)
-    return np.append(ticked, [(of_each < law.blanks - blank).sum() for blank in range(law.blanks)])
+    return np.append(ticked, [(of_each < law.padding - cell).sum() for cell in range(law.padding)])
 
 
 def _of_number(law: OfNumber, inputs: Encoded) -> tuple[int, Floats]:

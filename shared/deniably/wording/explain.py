@@ -97,7 +97,7 @@ def describe_sending(question: Question, words: Words = ENGLISH) -> str:
         case Supporting(both=True):
             return _sampled(law, words)
         case Supporting():
-            blanks = words("explain.blanks", count=law.most) if law.blanks else ""
+            blanks = words("explain.blanks", count=law.most) if law.padding else ""
             return _set(law, blanks or words("explain.options"), words)
         case Finite(evenly=True):
             return _window(law, words)

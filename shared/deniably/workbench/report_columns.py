@@ -318,11 +318,11 @@ def _of_question(question: Question, optional: bool) -> Iterator[FileColumn]:
                 )  # fmt: skip
     for place, (choice, label) in enumerate(choices):
         # Padding is a choice that nobody can give, so that p and q say nothing about it.
-        blank = place >= law.k
+        padding = place >= law.k
         yield FileColumn(
             f"{name}__{choice}", "named", question, place, f"{question.label}: {label}",
             ("not reported", "reported"), optional or law.both, choice,
-            p=None if blank else law.p, q=None if blank else law.q,
+            p=None if padding else law.p, q=None if padding else law.q,
         )  # fmt: skip
 
 
@@ -346,7 +346,7 @@ def _choices(question: Question, law: Supporting) -> list[tuple[str, str]]:
         assert isinstance(question, Number)
         firsts = [question.range.first(cell, law.k) for cell in range(law.k)]
         named = [(f"{cell}", f"from {first} on") for cell, first in enumerate(firsts)]
-    return named + [(f"{law.k + blank}", "padding") for blank in range(law.blanks)]
+    return named + [(f"{law.k + cell}", "padding") for cell in range(law.padding)]
 
 
 def _named(question: Question) -> list[tuple[str, str]]:

@@ -225,7 +225,7 @@ def scores_of(question: Question, group: Group, own: list[FileColumn]) -> Scored
         return None
     # Noise is added, so the estimate is a line in the report: two points give it.
     outputs = 2 if isinstance(law, Noise) else law.cell_count
-    if outputs > _LARGEST or (isinstance(law, Supporting) and law.blanks):
+    if outputs > _LARGEST or (isinstance(law, Supporting) and law.padding):
         return None
     singles = [
         # An unbiased estimate is linear in the counts: that from one report is the report's score.

@@ -245,7 +245,8 @@ def _margins(
         privacy = Privacy(epsilon=epsilon, delta=delta if noise == "gaussian" else None)
         for d in numbers:
             score = of_number(vector_task([POSITIONS] * d).choose(privacy, noise), 0)
-            goal = Goal(lambda _, worst=score.worst: worst, 0.25)  # type: ignore[misc]
+            worst = score.worst()
+            goal = Goal(lambda _, worst=worst: worst, 0.25)  # type: ignore[misc]
             margin = margin_for(goal, float(epsilon), n).margin
             rows.append(
                 {"what": "margin without one", "noise": name, "numbers": d, "exact": margin}

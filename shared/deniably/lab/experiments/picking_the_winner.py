@@ -71,7 +71,7 @@ ChosenInput = Annotated[
 def _of_question(question: Question) -> dict[str, Any] | None:
     """Questions about one choice of a few, each of whose reports names one."""
     law = question.report_mechanism.law
-    if not isinstance(law, Supporting) or not law.single or law.size != 1 or law.blanks:
+    if not isinstance(law, Supporting) or not law.single or law.size != 1 or law.padding:
         return None
     if law.k > _MOST_CANDIDATES or not 0.1 <= question.report_mechanism.loss.epsilon <= 5:
         return None

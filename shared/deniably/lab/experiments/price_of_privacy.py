@@ -231,7 +231,7 @@ def _of_share(mechanism: Any) -> float:
 
 
 def _of_mean(mechanism: Any) -> float:
-    return of_target(mechanism).worst
+    return of_target(mechanism).worst()
 
 
 def _six(epsilon: float) -> Fraction:

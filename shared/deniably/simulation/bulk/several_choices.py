@@ -19,8 +19,8 @@ Packed = npt.NDArray[np.uint8]
 
 def set_response(mechanism: SetResponse, ticks: Booleans) -> Packed:
     """Returns reports as bits, shape (n, ceil((k + most) / 8)), for valid ``ticks``, shape (n, k).
-    ``most`` is the largest number of ticks; an answer with fewer ticks is padded with blanks to
-    that number."""
+    ``most`` is the largest number of ticks; an answer with fewer ticks is padded to that
+    number."""
     maximum, size = mechanism.most, mechanism.size
     # The number of reported sets that share j cells with the padded answer, times the weight of
     # one: ``own`` if they share any.

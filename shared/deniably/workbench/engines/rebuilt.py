@@ -25,11 +25,15 @@ def reports_of(tallied: TalliedSet, question: Question) -> ReportSet:
     counts.
 
     Raises NoFigure where a report has more than one number, as counts do not tell which numbers
-    came together, and for more than ``MOST_REBUILT`` reports.
+    came together, where some are blanks, and for more than ``MOST_REBUILT`` reports.
     """
     if (n := tallied.tallies[question.name].n) > MOST_REBUILT:
         raise NoFigure(
             f"weights of a tally file are for at most {MOST_REBUILT:,} reports, and not {n:,}"
+        )
+    if tallied.tallies[question.name].blanks:
+        raise NoFigure(
+            f"{question.name}: counts do not tell a mixer's blanks from people's reports"
         )
     # On its own, the question depends on no other and is asked of everybody whose report is here.
     alone = (

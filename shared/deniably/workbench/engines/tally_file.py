@@ -76,6 +76,8 @@ def tally_text(tallied: TalliedSet) -> bytes:
 
 
 def _stratum(counts: Counts) -> dict[str, Any]:
+    if any(tally.blanks for tally in counts.tallies.values()):
+        raise NoExport("a tally file does not say which of its reports are a mixer's blanks")
     tallies = {
         name: {"n": tally.n, "start": tally.start, "counts": tally.counts.tolist()}
         for name, tally in counts.tallies.items()

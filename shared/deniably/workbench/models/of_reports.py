@@ -154,7 +154,7 @@ def _support_scores(reports: ReportRows, name: str, there: AskedMask) -> Floats 
     None."""
     question = next((each for each in reports.survey.questions if each.name == name), None)
     law = question.report_mechanism.law if question is not None else None
-    if not isinstance(law, Supporting) or (law.size == 1 and not law.blanks) or law.both:
+    if not isinstance(law, Supporting) or (law.size == 1 and not law.padding) or law.both:
         return None
     cells = reports.answered(name).cells[there]
     if cells.dtype != np.bool_:
@@ -199,7 +199,7 @@ def _of_question(reports: ReportRows, question: Question) -> tuple[Randomised, A
         )
     law, answered = question.report_mechanism.law, reports.answered(question.name)
     unbiased: Floats | None = None
-    if isinstance(law, Supporting) and (law.size != 1 or law.blanks):
+    if isinstance(law, Supporting) and (law.size != 1 or law.padding):
         codes, chances, unbiased = _whole(question, law, answered.cells)
     else:
         codes, chances = answered.cells[:, 0].astype(np.int64), matrix(question.report_mechanism).T
