@@ -16,6 +16,7 @@ from deniably.core.loss import Loss
 from deniably.core.steering import LONGEST_FOUND, refused_texts
 from deniably.mechanisms import Memoised
 from deniably.survey.free_text import WHY, is_free_text
+from deniably.survey.mixer import Mixer
 from deniably.survey.parts import Label, Prose, ShowIf, SurveyName, Value, unique
 from deniably.survey.questions import Conditional, OfOneChoice, Question
 from deniably.survey.strata import Strata, Stratum, check_strata, every_stratum
@@ -123,6 +124,7 @@ class Survey(Value, frozen=True, dict=True):
     invited: bool | msgspec.UnsetType = msgspec.UNSET
     part: bool | msgspec.UnsetType = msgspec.UNSET
     strata: Strata | msgspec.UnsetType = msgspec.UNSET
+    mixer: Mixer | msgspec.UnsetType = msgspec.UNSET
 
     def __post_init__(self) -> None:
         unique((question.name for question in self.questions), "the question")
@@ -143,6 +145,38 @@ class Survey(Value, frozen=True, dict=True):
         self._check_part(bool(hidden))
         if isinstance(self.strata, dict):
             check_strata(self.strata)
+        if isinstance(self.mixer, Mixer):
+            self._check_mixer(self.mixer)
+
+    # SPEC 4.8: answers travel apart, all questions of all people in one batch after closing.
+    def _check_mixer(self, mixer: Mixer) -> None:
+        for refused, mend in (
+            (
+                isinstance(self.waves, Waves),
+                "cannot have waves, over which the blanks would average out; leave out waves",
+            ),
+            (
+                isinstance(self.strata, dict),
+                "cannot have strata, which envelopes do not show; ask for the group as a question",
+            ),
+            (isinstance(self.ask, int), "asks everybody everything; leave out ask"),
+            (bool(self.part), "asks everybody everything; leave out part"),
+            (
+                bool(self.invited),
+                "has the mixer's invitations; leave out invited, and invite people at the mixer",
+            ),
+            (
+                self.results.while_open,
+                "has results once it is closed; write while_open: false in results",
+            ),
+            (
+                self.results.reports == "public",
+                "has no whole reports to give out; leave out reports in results, or write never",
+            ),
+        ):
+            if refused:
+                raise ValueError(f"a survey with a mixer {mend}")
+        mixer.check(self.questions)
 
     def _check_part(self, hides: bool) -> None:
         if self.part is msgspec.UNSET:
@@ -264,6 +298,12 @@ class Survey(Value, frozen=True, dict=True):
         losses.
         """
         return whole_report(self._mechanisms, self.asked)
+
+    @cached_property
+    def server_loss(self) -> Loss:
+        """The privacy loss of one person's answers against the survey's server alone: the claim of
+        a mixer, and ``total`` in a survey without a mixer."""
+        return self.mixer.claim.loss if isinstance(self.mixer, Mixer) else self.total
 
     @cached_property
     def history(self) -> Loss:

@@ -6,6 +6,7 @@ import { frozen } from "../core/frozen.js";
 import {
   SURVEY_NAME, anything, between, integer, named, object, prose, text,
 } from "../core/validators.js";
+import { MIXER, checkMixer } from "./mixer.js";
 import { checkQuestion } from "./questions.js";
 import { STRATA } from "./strata.js";
 
@@ -32,6 +33,7 @@ export async function verify(definition, expectedDigest) {
   checkWaves(survey);
   const { to, reports } = survey.results;
   must(!to || reports !== "public", "survey.results", "is not public", survey.results);
+  checkMixer?.(survey);
   const version = await digest(definition);
   must(version === expectedDigest, "survey", `was changed: its version is ${version}`);
   verified.set(frozen(survey), version);
@@ -82,6 +84,6 @@ const SURVEY = object(
   },
   {
     intro: prose, contact: prose, ask: integer, waves: WAVES, invited: either(true),
-    part: either(true), strata: STRATA,
+    part: either(true), strata: STRATA, mixer: MIXER,
   },
 );
