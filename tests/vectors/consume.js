@@ -8,7 +8,7 @@ import { AuthorChanged, BadAnswer, Refused } from "/core/errors.js";
 import { fraction, parts } from "/core/fraction.js";
 import { twoWeights } from "/core/odds.js";
 import { KEY, isDate } from "/core/validators.js";
-import { charge, counted, total as composed } from "/device/ledger.js";
+import { accounts, charge, counted, total as composed } from "/device/ledger.js";
 import {
   chargeDay, charges, earlier, freshQuestions, readMemory, rounds, countedSince, written as document,
 } from "/device/memory.js";
@@ -329,15 +329,24 @@ async function charged(test, group) {
   return {
     fresh: fresh.map(({ name }) => name),
     entries,
-    before: losses(counted(memory.ledger, version, author, since)),
-    after: losses(counted(after, version, author, since)),
+    ...totals(false),
+    ...(accounts(...after).length > 1 && { together: totals(true) }),
     ...waves,
   };
+
+  function totals(together) {
+    const [before, later] = [memory.ledger, after].map((ledger) =>
+      losses(counted(ledger, version, author, since), together),
+    );
+    return { before, after: later };
+  }
 }
 
 /** @param {Record<string, any>} counted by scope */
-const losses = (counted) =>
-  Object.fromEntries(Object.entries(counted).map(([scope, one]) => [scope, written(composed(one))]));
+const losses = (counted, together) =>
+  Object.fromEntries(
+    Object.entries(counted).map(([scope, one]) => [scope, written(composed(one, together))]),
+  );
 
 /** The law of one wave: of the memos, and of what is sent of each. */
 async function ofWave(mechanism, answer) {
@@ -382,6 +391,8 @@ async function failure(run, test, group) {
     if (test.result === "valid") return `refused: ${error}`;
     if (!REFUSALS.some((kind) => error instanceof kind)) return `not refused but broken: ${error}`;
     if (error.scope !== test.scope) return `the limit of ${error.scope} refuses`;
+    const account = error.together ? "together" : undefined;
+    if (account !== test.account) return `the account ${account ?? "server"} refuses`;
     if (error.until !== test.until) return `it holds until ${error.until}`;
   }
   if (got && test.result === "invalid") return "not refused";

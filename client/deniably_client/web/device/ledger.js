@@ -12,6 +12,9 @@ import { isDate } from "../core/validators.js";
 /** The largest epsilon that a device spends: in one survey, for one author, overall. */
 export const LIMITS = Object.freeze({ survey: "5", author: "10", overall: "20" });
 
+/** The same if mixers work together with servers, where the owner's limit is not larger. */
+const TOGETHER = { survey: 25, author: 50, overall: 64 };
+
 /** Each total has a delta of at most 1 / DELTA_LIMIT. */
 const DELTA_LIMIT = 1000n;
 
@@ -28,11 +31,14 @@ export class BudgetSpent extends Refused {
    * @param {Loss} spent
    * @param {Loss} asked
    * @param {string | undefined} limit of epsilon; undefined for the limit of delta
+   * @param {boolean} together
    */
-  constructor(scope, spent, asked, limit) {
+  constructor(scope, spent, asked, limit, together) {
     const [before = 0, more = 0] = [spent, asked].map((loss) => percent(loss, limit));
     super(`${before} % of the limit (${scope}) is spent, and this would add ${more} %`);
     this.scope = scope;
+    /** Whether the losses are those if mixers work together with servers. */
+    this.together = together;
     /** The first day on which enough of what was spent has stopped counting. @type {string=} */
     this.until = undefined;
     this.ofDelta = limit === undefined;
@@ -55,9 +61,20 @@ export const ledgerEntry = (head, question, { odds, exponent, delta }) => ({
   delta: fraction(...delta),
 });
 
-/** Returns the exact composition of all entries. */
-export const total = (/** @type {readonly LedgerEntry[]} */ ledger) =>
-  ledger.map(loss).reduce((one, two) => lowest(sum(one, two)), pure([1n, 1n]));
+/**
+ * Returns the exact composition of all entries: against servers alone or, with `together`, if mixers
+ * work together with them.
+ * @type {(ledger: readonly LedgerEntry[], together?: boolean) => Loss}
+ */
+export const total = (ledger, together) =>
+  ledger.map((entry) => loss(entry, together)).reduce((one, two) => lowest(sum(one, two)), pure([1n, 1n]));
+
+/**
+ * Returns the accounts that can refuse, as values of `together`. Without an entry that has `mixed` both
+ * have the same totals, and the first one the smaller limits.
+ * @type {(...entries: LedgerEntry[]) => boolean[]}
+ */
+export const accounts = (...entries) => (entries.some(({ mixed }) => mixed) ? [false, true] : [false]);
 
 /**
  * Returns the first of the 365 days that end on `day`, or on the earliest of `seen` where that is
@@ -106,11 +123,10 @@ export function firstToLeave(counted) {
 export function charge(ledger, entries, limits, since) {
   const [first] = entries;
   if (first === undefined) return ledger;
-  const asked = total(entries);
   const check = (/** @type {CountedSince} */ since) => {
     const before = counted(ledger, first.version, first.author, since);
-    for (const scope of /** @type {Scope[]} */ (Object.keys(before))) {
-      checkLimit(scope, total(before[scope]), asked, limits[scope]);
+    for (const together of accounts(...ledger, ...entries)) {
+      checkLimits(before, total(entries, together), limits, together);
     }
   };
   try {
@@ -146,16 +162,30 @@ function fits(check, day) {
 }
 
 /**
+ * Throws BudgetSpent for the narrowest scope whose total `asked` would take over its limit. `before` are
+ * the charges that count.
+ * @type {(before: Record<Scope, readonly LedgerEntry[]>, asked: Loss, limits: Limits,
+ *   together: boolean) => void}
+ */
+export function checkLimits(before, asked, limits, together) {
+  for (const scope of /** @type {Scope[]} */ (Object.keys(before))) {
+    const limit = together ? `${Math.max(Number(limits[scope]), TOGETHER[scope])}` : limits[scope];
+    checkLimit(scope, total(before[scope], together), asked, limit, together);
+  }
+}
+
+/**
  * Throws BudgetSpent where `asked` would take the total `before` over its limit of epsilon, or of
  * delta.
- * @type {(scope: Scope, before: Loss, asked: Loss, limit: string) => void}
+ * @type {(scope: Scope, before: Loss, asked: Loss, limit: string, together?: boolean) => void}
  */
-export function checkLimit(scope, before, asked, limit) {
+export function checkLimit(scope, before, asked, limit, together = false) {
   const after = sum(before, asked);
-  if (!within(after, limit)) throw new BudgetSpent(scope, before, asked, limit);
+  if (!within(after, limit)) throw new BudgetSpent(scope, before, asked, limit, together);
   const [n, d] = after.delta;
   // A report without a delta of its own is never refused for delta.
-  if (asked.delta[0] > 0n && n * DELTA_LIMIT > d) throw new BudgetSpent(scope, before, asked, undefined);
+  const above = asked.delta[0] > 0n && n * DELTA_LIMIT > d;
+  if (above) throw new BudgetSpent(scope, before, asked, undefined, together);
 }
 
 /**
@@ -180,11 +210,11 @@ function within({ odds, exponent: [a, b] }, limit) {
   return rest >= 0n && atMostExp(odds, rest, d * b);
 }
 
-/** @type {(entry: LedgerEntry) => Loss} */
-const loss = ({ odds, exponent, delta }) => ({
-  odds: parts(odds),
-  exponent: parts(exponent),
-  delta: parts(delta),
+/** @type {(entry: LedgerEntry, together?: boolean) => Loss} what counts of an entry in an account */
+const loss = ({ odds, exponent, delta, mixed }, together) => ({
+  odds: parts(mixed && !together ? "1" : odds),
+  exponent: parts(mixed && !together ? mixed.epsilon : exponent),
+  delta: parts(mixed && !together ? mixed.delta : delta),
 });
 
 /**

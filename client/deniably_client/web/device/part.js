@@ -2,7 +2,7 @@
 // depends on chance, on public losses and on the ledger, and on no answer.
 
 import { Coins } from "../core/coins.js";
-import { LIMITS, checkLimit, counted, total } from "./ledger.js";
+import { LIMITS, accounts, checkLimits, counted, total } from "./ledger.js";
 import { chargeDay, charges, countedSince, today } from "./memory.js";
 
 /** @import { Question } from "../survey/types.js" */
@@ -42,9 +42,7 @@ export function partOf(memory, { definition, version, author = "", day = today()
     const day_ = chargeDay(memory, author, day);
     const asked = total(charges(definition, version, named(more), author, day_));
     try {
-      for (const scope of /** @type {import("./types.js").Scope[]} */ (Object.keys(before))) {
-        checkLimit(scope, total(before[scope]), asked, limits[scope]);
-      }
+      for (const together of accounts(...memory.ledger)) checkLimits(before, asked, limits, together);
       taken = more;
     } catch {
       continue;

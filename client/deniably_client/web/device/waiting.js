@@ -52,7 +52,7 @@ async function waiting(except) {
   const { ledger, reports } = await read();
   for (const [version, { text, sent }] of Object.entries(reports)) {
     const charge = ledger.find((each) => each.version === version);
-    if (sent || version === except || !charge) continue;
+    if (sent || version === except || !charge || !text) continue; // an envelope has no text
     if (!(await wasRefused(text))) unsent.push([version, text, charge.survey]);
   }
   return unsent;
