@@ -336,7 +336,7 @@ def test_a_report_that_did_not_get_through_is_sent_next_time(url: str, server: S
 
 def unsent(memory: Memory) -> Memory:
     kept = memory.reports[SURVEY.digest]
-    return replace(memory, reports={SURVEY.digest: StoredReport(kept.text, sent=False)})
+    return replace(memory, reports={SURVEY.digest: StoredReport(sent=False, text=kept.text)})
 
 
 def test_without_a_memory_nothing_is_kept(url: str, home: Path) -> None:

@@ -876,8 +876,8 @@ def test_javascript_blinds_otherwise_each_time(run: Any) -> None:
 # --- mixers -----------------------------------------------------------------------------------
 
 THROUGH_MIXER = """
-  const { answerThroughMixer } = await import("/device/through_mixer.js");
-  const { EMPTY, markSent, readMemory, written } = await import("/device/memory.js");
+  const { answerThroughMixer, markSealedSent } = await import("/device/through_mixer.js");
+  const { EMPTY, readMemory, written } = await import("/device/memory.js");
   const { sha256 } = await import("/core/canonical.js");
   const { Coins } = await import("/core/coins.js");
   let at = 0;
@@ -949,14 +949,15 @@ def test_javascript_sends_the_same_envelope_again(run: Any) -> None:
         const memory = await answerThroughMixer(EMPTY, answering, seal);
         const thrown = at;
         const again = await answerThroughMixer(readMemory(written(memory)), answering, seal);
-        const sent = markSent(memory, version, memory.reports[version].sealed);
-        return [written(memory), written(again), written(sent), at - thrown];
+        const sent = markSealedSent(memory, version, memory.reports[version].sealed);
+        const other = markSealedSent(memory, version, "00");
+        return [...[memory, again, other, sent].map(written), at - thrown];
         """,
         through_mixer(),
     )
 
-    memory, again, sent, thrown = found
-    assert memory == again
+    memory, again, other, sent, thrown = found
+    assert memory == again == other
     assert sent == memory.replace('"sent":false', '"sent":true')
     assert thrown == 0
 
@@ -971,8 +972,8 @@ def test_javascript_refuses_before_a_coin_is_thrown(run: Any) -> None:
         f"""{THROUGH_MIXER}
         try {{
           await answerThroughMixer(EMPTY, answering, seal);
-        }} catch ({{ name, scope, together, shares }}) {{
-          return {{ name, scope, together, shares, at }};
+        }} catch ({{ name, scope, shares }}) {{
+          return {{ name, scope, shares, at }};
         }}
         """,
         given,
@@ -981,7 +982,6 @@ def test_javascript_refuses_before_a_coin_is_thrown(run: Any) -> None:
     assert found == {
         "name": "BudgetSpent",
         "scope": "survey",
-        "together": True,
         "shares": {"before": 0, "more": 109},
         "at": 0,
     }
@@ -996,12 +996,4 @@ def test_javascript_answers_no_survey_with_a_mixer_by_one_report(run: Any) -> No
         through_mixer(),
     )
 
-    assert error["message"] == "survey.mixer: gets sealed answers alone"
-
-
-def test_only_a_survey_with_a_mixer_is_answered_through_one(run: Any) -> None:
-    given = through_mixer(definition=survey(EIGHT), answers=[["e", "yes"]])
-
-    error = run(f"{THROUGH_MIXER} return answerThroughMixer(EMPTY, answering, seal);", given)
-
-    assert error["message"] == "survey: has no mixer"
+    assert error["message"] == "survey.mixer: takes sealed answers"

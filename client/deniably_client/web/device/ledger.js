@@ -12,7 +12,7 @@ import { isDate } from "../core/validators.js";
 /** The largest epsilon that a device spends: in one survey, for one author, overall. */
 export const LIMITS = Object.freeze({ survey: "5", author: "10", overall: "20" });
 
-/** The same if mixers work together with servers, where the owner's limit is not larger. */
+/** The limits if mixers work together with servers, where the owner's are not larger. */
 const TOGETHER = { survey: 25, author: 50, overall: 64 };
 
 /** Each total has a delta of at most 1 / DELTA_LIMIT. */
@@ -31,14 +31,11 @@ export class BudgetSpent extends Refused {
    * @param {Loss} spent
    * @param {Loss} asked
    * @param {string | undefined} limit of epsilon; undefined for the limit of delta
-   * @param {boolean} together
    */
-  constructor(scope, spent, asked, limit, together) {
+  constructor(scope, spent, asked, limit) {
     const [before = 0, more = 0] = [spent, asked].map((loss) => percent(loss, limit));
     super(`${before} % of the limit (${scope}) is spent, and this would add ${more} %`);
     this.scope = scope;
-    /** Whether the losses are those if mixers work together with servers. */
-    this.together = together;
     /** The first day on which enough of what was spent has stopped counting. @type {string=} */
     this.until = undefined;
     this.ofDelta = limit === undefined;
@@ -66,15 +63,8 @@ export const ledgerEntry = (head, question, { odds, exponent, delta }) => ({
  * work together with them.
  * @type {(ledger: readonly LedgerEntry[], together?: boolean) => Loss}
  */
-export const total = (ledger, together) =>
-  ledger.map((entry) => loss(entry, together)).reduce((one, two) => lowest(sum(one, two)), pure([1n, 1n]));
-
-/**
- * Returns the accounts that can refuse, as values of `together`. Without an entry that has `mixed` both
- * have the same totals, and the first one the smaller limits.
- * @type {(...entries: LedgerEntry[]) => boolean[]}
- */
-export const accounts = (...entries) => (entries.some(({ mixed }) => mixed) ? [false, true] : [false]);
+export const totalLoss = (ledger, together) =>
+  ledger.map((entry) => entryLoss((!together && entry.mixed) || entry)).reduce((one, two) => lowest(sum(one, two)), pure([1n, 1n]));
 
 /**
  * Returns the first of the 365 days that end on `day`, or on the earliest of `seen` where that is
@@ -110,7 +100,7 @@ export const counted = (ledger, version, author, since) => ({
 export function firstToLeave(counted) {
   const [oldest] = counted.map(({ day }) => day).filter(isDate).sort();
   if (oldest === undefined) return undefined;
-  return { day: shifted(oldest, 365), loss: total(counted.filter(({ day }) => day === oldest)) };
+  return { day: shifted(oldest, 365), loss: totalLoss(counted.filter(({ day }) => day === oldest)) };
 }
 
 /**
@@ -123,12 +113,7 @@ export function firstToLeave(counted) {
 export function charge(ledger, entries, limits, since) {
   const [first] = entries;
   if (first === undefined) return ledger;
-  const check = (/** @type {CountedSince} */ since) => {
-    const before = counted(ledger, first.version, first.author, since);
-    for (const together of accounts(...ledger, ...entries)) {
-      checkLimits(before, total(entries, together), limits, together);
-    }
-  };
+  const check = (/** @type {CountedSince} */ since) => checkAll(ledger, entries, limits, since);
   try {
     check(since);
   } catch (error) {
@@ -162,30 +147,34 @@ function fits(check, day) {
 }
 
 /**
- * Throws BudgetSpent for the narrowest scope whose total `asked` would take over its limit. `before` are
- * the charges that count.
- * @type {(before: Record<Scope, readonly LedgerEntry[]>, asked: Loss, limits: Limits,
- *   together: boolean) => void}
+ * Throws BudgetSpent for the narrowest scope whose limit the charges of one report would exceed, first
+ * against servers alone and then if mixers work together with them. (Without a mixer both have the same
+ * totals, and the second the larger limits.)
+ * @type {(ledger: readonly LedgerEntry[], entries: readonly LedgerEntry[], limits: Limits,
+ *   since: CountedSince) => void}
  */
-export function checkLimits(before, asked, limits, together) {
-  for (const scope of /** @type {Scope[]} */ (Object.keys(before))) {
-    const limit = together ? `${Math.max(Number(limits[scope]), TOGETHER[scope])}` : limits[scope];
-    checkLimit(scope, total(before[scope], together), asked, limit, together);
+export function checkAll(ledger, entries, limits, since) {
+  const { version = "", author = "" } = entries[0] ?? {};
+  const before = counted(ledger, version, author, since);
+  for (const together of [false, true]) {
+    for (const scope of /** @type {Scope[]} */ (Object.keys(before))) {
+      const limit = together ? `${Math.max(+limits[scope], TOGETHER[scope])}` : limits[scope];
+      checkLimit(scope, totalLoss(before[scope], together), totalLoss(entries, together), limit);
+    }
   }
 }
 
 /**
  * Throws BudgetSpent where `asked` would take the total `before` over its limit of epsilon, or of
  * delta.
- * @type {(scope: Scope, before: Loss, asked: Loss, limit: string, together?: boolean) => void}
+ * @type {(scope: Scope, before: Loss, asked: Loss, limit: string) => void}
  */
-export function checkLimit(scope, before, asked, limit, together = false) {
+export function checkLimit(scope, before, asked, limit) {
   const after = sum(before, asked);
-  if (!within(after, limit)) throw new BudgetSpent(scope, before, asked, limit, together);
+  if (!withinLimit(after, limit)) throw new BudgetSpent(scope, before, asked, limit);
   const [n, d] = after.delta;
   // A report without a delta of its own is never refused for delta.
-  const above = asked.delta[0] > 0n && n * DELTA_LIMIT > d;
-  if (above) throw new BudgetSpent(scope, before, asked, undefined, together);
+  if (asked.delta[0] > 0n && n * DELTA_LIMIT > d) throw new BudgetSpent(scope, before, asked, undefined);
 }
 
 /**
@@ -204,17 +193,20 @@ function percent({ odds: [n, d], exponent: [a, b], delta: [e, f] }, limit) {
 }
 
 /** @type {(loss: Loss, limit: string) => boolean} whether odds * e^exponent <= e^limit */
-function within({ odds, exponent: [a, b] }, limit) {
+function withinLimit({ odds, exponent: [a, b] }, limit) {
   const [n, d] = decimal(limit);
   const rest = n * b - a * d;
   return rest >= 0n && atMostExp(odds, rest, d * b);
 }
 
-/** @type {(entry: LedgerEntry, together?: boolean) => Loss} what counts of an entry in an account */
-const loss = ({ odds, exponent, delta, mixed }, together) => ({
-  odds: parts(mixed && !together ? "1" : odds),
-  exponent: parts(mixed && !together ? mixed.epsilon : exponent),
-  delta: parts(mixed && !together ? mixed.delta : delta),
+/**
+ * The loss of an entry, or of what is `mixed` in it.
+ * @type {(entry: {odds?: string, epsilon?: string, exponent?: string, delta: string}) => Loss}
+ */
+const entryLoss = ({ odds = "1", epsilon = "", exponent = epsilon, delta }) => ({
+  odds: parts(odds),
+  exponent: parts(exponent),
+  delta: parts(delta),
 });
 
 /**

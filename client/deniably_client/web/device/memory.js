@@ -3,10 +3,10 @@
 
 import { canonicalise, digest, parse } from "../core/canonical.js";
 import { BadAnswer, FOUND, Refused, WavesSent, must } from "../core/errors.js";
-import { decimal, fraction, parts } from "../core/fraction.js";
+import { fraction, parts } from "../core/fraction.js";
 import { pure } from "../core/odds.js";
 import {
-  HASH, NAME, SURVEY_NAME, between, integer, like, list, object, text,
+  HASH, NAME, SPEC, SURVEY_NAME, anObject, between, integer, like, list, object, text,
 } from "../core/validators.js";
 import { historyLoss, loss } from "../mechanisms/mechanism.js";
 import { makeReport } from "../survey/report.js";
@@ -52,7 +52,7 @@ export function readMemory(text) {
 
 /**
  * Returns the report that this device made for a version of a survey; undefined where there is
- * none, or it was sealed for a mixer.
+ * none. (Surveys with a mixer have an envelope instead: through_mixer.js.)
  * @type {(memory: Memory, version: string) =>
  *   {values: Record<string, number[]>, strata?: Stratum} | undefined}
  */
@@ -113,10 +113,6 @@ export async function knownQuestions(memory, definition, version, author = "") {
  */
 export async function freshQuestions(memory, { definition, version, drawn, changed = [], author }) {
   const { questions } = definition;
-  if (memory.reports[version]?.sealed) {
-    if (changed.length > 0) throw new BadAnswer("what was sealed stays as it is");
-    return [];
-  }
   const known = await knownQuestions(memory, definition, version, author);
   const fixed = definition.invited && earlier(memory, version) && changed.length > 0;
   if (fixed) throw new BadAnswer("one invitation gives one report");
@@ -141,15 +137,9 @@ export async function freshQuestions(memory, { definition, version, drawn, chang
  * @type {(definition: Definition, version: string, fresh: readonly Question[], author: string,
  *   day: string) => LedgerEntry[]}
  */
-export const charges = ({ name, mixer }, version, fresh, author, day) =>
-  fresh.map((question, i) => {
-    // A mixer's claim is for the whole survey, so that it stands in one entry.
-    const mixed = mixer && {
-      epsilon: fraction(...decimal(i ? "0" : mixer.claim.epsilon)),
-      delta: fraction(...decimal(i ? "0" : mixer.claim.delta)),
-      mixer: mixer.signing,
-    };
-    const head = { day, author, survey: name, version, ...(mixed && { mixed }) };
+export const charges = ({ name }, version, fresh, author, day) =>
+  fresh.map((question) => {
+    const head = { day, author, survey: name, version };
     return ledgerEntry(head, question.name, historyLoss(question.mechanism) ?? loss(question.mechanism));
   });
 
@@ -185,7 +175,7 @@ export async function rounds({ waves: before }, definition, fresh, author) {
  */
 export async function answer(memory, answering) {
   const { definition, version, answers, author = "", coins, stratum } = answering;
-  must(!definition.mixer, "survey.mixer", "gets sealed answers alone");
+  must(!definition.mixer, "survey.mixer", "takes sealed answers");
   // First, because this throws where the budget is spent: nothing may be drawn then.
   const { fresh, ledger, waves } = await plan(memory, answering);
   const before = earlier(memory, version);
@@ -252,9 +242,7 @@ export async function plan(memory, answering) {
   const { definition, version, author = "", day = today(), limits = LIMITS } = answering;
   const fresh = await freshQuestions(memory, answering);
   // Without a report or a drawn order any questions may be drawn, so the worst draw has to fit.
-  // (A mixer gets all answers, and what counts are its claim and these.)
-  const open = !memory.reports[version] && !memory.orders?.[version];
-  if (open && !definition.mixer) {
+  if (earlier(memory, version) === undefined && !memory.orders?.[version]) {
     checkLimit("survey", pure([1n, 1n]), total(definition), limits.survey);
   }
   const entries = charges(definition, version, fresh, author, chargeDay(memory, author, day));
@@ -263,13 +251,11 @@ export async function plan(memory, answering) {
   return { fresh, ledger: charge(memory.ledger, entries, limits, since), waves, since };
 }
 
-/** @type {(memory: Memory, version: string, body: string) => Memory} marks this text, or envelope, as sent */
-export const markSent = (memory, version, body) => {
-  const kept = memory.reports[version];
-  return body === (kept?.text ?? kept?.sealed)
-    ? { ...memory, reports: { ...memory.reports, [version]: { ...kept, sent: true } } }
+/** @type {(memory: Memory, version: string, text: string) => Memory} marks this text as sent */
+export const markSent = (memory, version, text) =>
+  memory.reports[version]?.text === text
+    ? { ...memory, reports: { ...memory.reports, [version]: { text, sent: true } } }
     : memory;
-};
 
 /** Returns today's date in UTC by the device's clock, such as 2026-11-21. */
 export const today = () => new Date().toISOString().slice(0, 10);
@@ -277,8 +263,8 @@ export const today = () => new Date().toISOString().slice(0, 10);
 // --- the shape of the document --------------------------------------------------------------
 
 /** @type {(key: Check, item: Check) => Check} validates an object with arbitrary keys */
-const record = (key, item) => (value, path) => {
-  must(typeof value === "object" && value !== null && !Array.isArray(value), path, "is no object");
+const mapOf = (key, item) => (value, path) => {
+  anObject(value, path);
   for (const [name, one] of Object.entries(value)) {
     key(name, path);
     item(one, path);
@@ -291,13 +277,6 @@ const amount = (value, path) => {
   must(spelled && fraction(...parts(value)) === value, path, "is no fraction in lowest terms");
 };
 
-/** @type {Check} */
-const chance = (value, path) => {
-  amount(value, path);
-  const [n, d] = parts(value);
-  must(n < d, path, "is not below 1");
-};
-
 const FIELDS = object({
   day: like(/^[0-9]{4}-[0-9]{2}-[0-9]{2}$/),
   author: like(/^([0-9a-f]{64})?$/),
@@ -306,47 +285,41 @@ const FIELDS = object({
   question: NAME,
   odds: amount,
   exponent: amount,
-  delta: chance,
-}, { mixed: object({ epsilon: amount, delta: chance, mixer: HASH }) });
+  delta: amount,
+}, { mixed: object({ epsilon: amount, delta: amount, mixer: HASH }) });
 
 /** @type {Check} */
 const ENTRY = (value, path) => {
   FIELDS(value, path);
-  const [n, d] = parts(value.odds);
-  must(n >= d, path, "has odds below 1");
+  for (const { odds, delta } of [value, { ...value, ...value.mixed }]) {
+    const [[n, d], [m, e]] = [parts(odds), parts(delta)];
+    must(n >= d && m < e, path, "has odds below 1 or a delta of 1");
+  }
 };
-
-/** @type {(least: number, most: number | "") => Check} validates a number of bytes in hexadecimal */
-const NUMBER = (least, most) => like(new RegExp(`^([0-9a-f]{2}){${least},${most}}$`));
 
 const INTEGERS = list(integer, 0, Infinity);
 const ID = like(/^[0-9a-f]{32}$/);
 const REPORT = object(
-  { survey: HASH, id: ID, values: record(text, INTEGERS) },
-  { strata: record(SURVEY_NAME, SURVEY_NAME) },
+  { survey: HASH, id: ID, values: mapOf(text, INTEGERS) },
+  { strata: mapOf(SURVEY_NAME, SURVEY_NAME) },
 );
-/** @type {Check} */
-const sent = (value, path) => must(typeof value === "boolean", path, "is not true or false");
-
-/** @type {Check} */
-const ascending = (value, path) => {
-  list(HASH, 1, 100)(value, path);
-  must(String(value) === String([...new Set(value)].sort()), path, "is not in order");
-};
-
-const OPEN = object({ text, sent });
-const SEALED = object({ sealed: NUMBER(1, ""), inner: ascending, sent });
-/** @type {Check} */
-const KEPT = (value, path) => (value?.sealed === undefined ? OPEN : SEALED)(value, path);
+/** @type {(least: number, most: number | "") => Check} validates a number of bytes in hexadecimal */
+const NUMBER = (least, most) => like(new RegExp(`^([0-9a-f]{2}){${least},${most}}$`));
+const KEPT = object(
+  { sent: (value, path) => must(typeof value === "boolean", path, "is not true or false") },
+  { text, sealed: NUMBER(1, ""), inner: list(HASH, 1, 100) },
+);
 
 /** @type {Check} */
 const REPORTS = (value, path) => {
-  record(HASH, KEPT)(value, path);
-  for (const [version, kept] of Object.entries(value)) {
-    if (kept.sealed) continue;
-    const report = /** @type {any} */ (parse(kept.text));
+  mapOf(HASH, KEPT)(value, path);
+  for (const [version, { text, sealed, inner }] of Object.entries(value)) {
+    const ordered = !text && `${inner}` === `${[...new Set(inner)].sort()}`;
+    must(sealed ? ordered : !inner, path, "is no envelope");
+    if (sealed) continue;
+    const report = /** @type {any} */ (parse(text ?? ""));
     REPORT(report, path);
-    const same = report.survey === version && canonicalise(report) === kept.text;
+    const same = report.survey === version && canonicalise(report) === text;
     must(same, path, "is not as it is sent");
   }
 };
@@ -362,7 +335,7 @@ const ROUNDS = (value, path) => {
 
 /** @type {(item: Check, key?: Check) => Check} validates a record that is not empty */
 const some = (item, key = HASH) => (value, path) => {
-  record(key, item)(value, path);
+  mapOf(key, item)(value, path);
   must(Object.keys(value).length > 0, path, "is empty");
 };
 
@@ -373,12 +346,12 @@ const ORDER = (value, path) => {
 };
 
 const MEMORY = object({
-  spec: (value, path) => must(value === 1, path, "is not the version that this page knows"),
+  spec: SPEC,
   ledger: list(ENTRY, 0, Infinity),
   reports: REPORTS,
-  memos: record(MEMO, INTEGERS),
-  authors: record(ORIGIN, list(HASH, 0, Infinity)),
-  registers: record(ORIGIN, HEAD),
+  memos: mapOf(MEMO, INTEGERS),
+  authors: mapOf(ORIGIN, list(HASH, 0, Infinity)),
+  registers: mapOf(ORIGIN, HEAD),
 }, {
   tickets: some(object({ id: ID, ticket: NUMBER(288, 544) })),
   trades: some(

@@ -1,7 +1,7 @@
 // Types of what a device stores and sends. Respondents do not download this file.
 
 import type { Coins } from "../core/coins.js";
-import type { Answers, Definition, Question, Stratum } from "../survey/types.js";
+import type { Answers, Definition, Mixer, Question, Stratum } from "../survey/types.js";
 
 /**
  * One charge: the privacy loss of one question. `odds`, `exponent` and `delta` are fractions as
@@ -59,6 +59,9 @@ export interface Kept {
   sealed?: string;
   inner?: string[];
 }
+
+/** The definition of a survey with a mixer. */
+export type OfMixer = Definition & { mixer: Mixer };
 
 /** An envelope to a mixer, in hexadecimal, and the SHA-256 of each envelope in it. */
 export interface Envelopes {
