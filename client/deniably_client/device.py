@@ -486,9 +486,7 @@ class Device:
         headers = {"Deniably-Ticket": ticket.ticket} if ticket else {}
         self._request("POST", f"{self._api}/reports", PROBLEM, sent, headers=headers)
         with suppress(MemoryUnusable):  # it is sent; the same bytes count once
-            self._memory.update(
-                lambda memory: remembered.mark_sent(memory, survey.digest, sent)
-            )
+            self._memory.update(lambda memory: remembered.mark_sent(memory, survey.digest, sent))
         losses = {
             question.name: question.mechanism.loss
             for question in survey.questions

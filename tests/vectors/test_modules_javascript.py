@@ -27,7 +27,7 @@ from deniably.survey.survey import as_survey
 from deniably.trust.blind_rsa import new_key
 from spec.cases.definitions import party, stolen, workplace
 from spec.cases.mixers import EIGHT, mixed
-from spec.cases.questions import NUMBER, YES_NO, changed, survey
+from spec.cases.questions import NUMBER, YES_NO, changed
 from support import hostile_http
 from support.cases import for_each
 from support.hostile_http import HEAD, Answer, hostile_server

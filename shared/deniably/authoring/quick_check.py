@@ -18,6 +18,7 @@ from deniably.authoring.checking import MARGIN_AT, notes_on, protection_texts, r
 from deniably.authoring.compile_question import published
 from deniably.authoring.compiling import compile_with_notes
 from deniably.authoring.incompatible_keys import problems_in
+from deniably.authoring.mixers import has_key
 from deniably.authoring.reading import document_problems, read
 from deniably.authoring.special_designs import SpecialDesign, special_designs
 from deniably.authoring.ways import (
@@ -211,7 +212,7 @@ def quick_check(
     about = stand_ins is not None and bool(stand_ins.missing)
     return replace(
         view,
-        digest=None if about else survey.digest,
+        digest=None if about or not has_key(survey) else survey.digest,
         notes=[one_line(note) for note in (*notes, *notes_on(survey))],
         about=about,
     )

@@ -278,9 +278,7 @@ class Leaving:
     loss: Loss
 
 
-def first_to_leave(
-    counted: Sequence[LedgerEntry], account: Account = "server"
-) -> Leaving | None:
+def first_to_leave(counted: Sequence[LedgerEntry], account: Account = "server") -> Leaving | None:
     """Returns the loss in an account of the oldest of these charges, and the day on which they stop
     counting; None where no charge has a valid date."""
     days = [each.day for each in counted if is_date(each.day)]

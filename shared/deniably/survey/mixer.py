@@ -38,6 +38,18 @@ ADDRESS = (
 """An origin, in characters that may stand in a header. Only this machine's has no TLS."""
 ENVELOPE_KEY = r"^04[0-9a-f]{128}\Z"
 
+APART = {
+    "waves": "cannot have waves, over which the blanks would average out; leave out waves",
+    "strata": "cannot have strata, which envelopes do not show; ask for the group as a question",
+    "ask": "asks everybody everything; leave out ask",
+    "part": "asks everybody everything; leave out part",
+    "invited": "has the mixer's invitations; leave out invited, and invite people at the mixer",
+    "results.while_open": "has results once it is closed; write while_open: false in results",
+    "results.reports": "has no whole reports to give out; leave out reports in results, or write"
+    " never",
+}
+"""The keys of a survey that do not go with a mixer, with the mend."""
+
 _WITHOUT_NUMBERS = 134
 """Bytes of a report to one question, without the question's name and the numbers."""
 _NUMBER = 12
@@ -84,9 +96,7 @@ class MixedClaim(Value, frozen=True):
     @property
     def loss(self) -> Loss:
         """The privacy loss that the claim allows."""
-        return Loss(
-            exponent=decimal_fraction(self.epsilon), delta=decimal_fraction(self.delta)
-        )
+        return Loss(exponent=decimal_fraction(self.epsilon), delta=decimal_fraction(self.delta))
 
 
 class Mixer(Value, frozen=True):

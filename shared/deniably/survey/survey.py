@@ -16,7 +16,7 @@ from deniably.core.loss import Loss
 from deniably.core.steering import LONGEST_FOUND, refused_texts
 from deniably.mechanisms import Memoised
 from deniably.survey.free_text import WHY, is_free_text
-from deniably.survey.mixer import Mixer
+from deniably.survey.mixer import APART, Mixer
 from deniably.survey.parts import Label, Prose, ShowIf, SurveyName, Value, unique
 from deniably.survey.questions import Conditional, OfOneChoice, Question
 from deniably.survey.strata import Strata, Stratum, check_strata, every_stratum
@@ -150,31 +150,17 @@ class Survey(Value, frozen=True, dict=True):
 
     # SPEC 4.8: answers travel apart, all questions of all people in one batch after closing.
     def _check_mixer(self, mixer: Mixer) -> None:
-        for refused, mend in (
-            (
-                isinstance(self.waves, Waves),
-                "cannot have waves, over which the blanks would average out; leave out waves",
-            ),
-            (
-                isinstance(self.strata, dict),
-                "cannot have strata, which envelopes do not show; ask for the group as a question",
-            ),
-            (isinstance(self.ask, int), "asks everybody everything; leave out ask"),
-            (bool(self.part), "asks everybody everything; leave out part"),
-            (
-                bool(self.invited),
-                "has the mixer's invitations; leave out invited, and invite people at the mixer",
-            ),
-            (
-                self.results.while_open,
-                "has results once it is closed; write while_open: false in results",
-            ),
-            (
-                self.results.reports == "public",
-                "has no whole reports to give out; leave out reports in results, or write never",
-            ),
-        ):
-            if refused:
+        stated = {
+            "waves": isinstance(self.waves, Waves),
+            "strata": isinstance(self.strata, dict),
+            "ask": isinstance(self.ask, int),
+            "part": bool(self.part),
+            "invited": bool(self.invited),
+            "results.while_open": self.results.while_open,
+            "results.reports": self.results.reports == "public",
+        }
+        for key, mend in APART.items():
+            if stated[key]:
                 raise ValueError(f"a survey with a mixer {mend}")
         mixer.check(self.questions)
 

@@ -10,9 +10,8 @@ from typing import Any
 
 from deniably.reference.canonical import canonical, digest, parse
 from deniably.reference.definition import check_definition
-from deniably.reference.ledger import Over, Spent, charge, memo_key, read_document
+from deniably.reference.ledger import Over, Spent, charge, memo_key, read_document, totals
 from deniably.reference.ledger import part as part_left
-from deniably.reference.ledger import totals
 from deniably.reference.losses import loss_texts
 from deniably.reference.refusal import Invalid
 from deniably.reference.values import Definition, Json
@@ -699,8 +698,9 @@ def _sealed() -> Iterator[tuple[str, str]]:
     yield "an envelope that was sent", kept(sent=True)
     yield "an envelope of one question", kept(inner=["0a" * 32])
     yield "an envelope of 100", kept(inner=[f"{i:064x}" for i in range(100)])
-    yield "an envelope beside a report", document(
-        reports={version: ENVELOPE} | answered(PAIR, "a", "b")
+    yield (
+        "an envelope beside a report",
+        document(reports={version: ENVELOPE} | answered(PAIR, "a", "b")),
     )
     yield "an envelope of 101", kept(inner=[f"{i:064x}" for i in range(101)])
     yield "an envelope of none", kept(inner=[])

@@ -113,8 +113,9 @@ def _wrong() -> Iterator[tuple[str, Any]]:
     yield "odds just above 20", mixed(_with_odds(85899345921, 1 << 32))
     yield "odds of 21", mixed(_with_odds(21, 1))
     yield "an exponent just above ln(20)", mixed(_noise("2.9958"))
-    yield "ticks of 3 times 7", mixed(
-        changed(MULTIPLE, mechanism=sampled_ticks(4, 3, 3, 1), claim={"odds": "27"})
+    yield (
+        "ticks of 3 times 7",
+        mixed(changed(MULTIPLE, mechanism=sampled_ticks(4, 3, 3, 1), claim={"odds": "27"})),
     )
     for numbers, question in _measured():
         least = 136 + len(question["name"]) + 12 * numbers
