@@ -378,7 +378,7 @@ class Device:
         earlier waves."""
         kept, memory = self.kept, self._memory.read()
         memos = remembered.kept_memos(memory, self.survey, self.author)
-        report = kept and kept.report
+        report = None if kept is None else kept.report
         names = memos if report is None else report.values
         return [question for question in self.survey.questions if question.name in names]
 

@@ -40,9 +40,12 @@ def seal(reports: Sequence[Report]) -> Envelopes:
     return Envelopes(b"to the mixer" + b"".join(inner), inner)
 
 
+EMPTY, USUAL = Memory(), Limits()
+
+
 def answered(
-    memory: Memory = Memory(),
-    limits: Limits = Limits(),
+    memory: Memory = EMPTY,
+    limits: Limits = USUAL,
     coins: Coins | None = None,
     of: Survey = SURVEY,
 ) -> Memory:

@@ -1620,7 +1620,7 @@ MUTANTS = (
     Mutant("a delta that is no part", "mixer.js", "e % m === 0n && ", "", "definitions", 628),
     Mutant("any delta of a claim", "mixer.js", " && e >= 10000n * m", "", "definitions", 627),
     Mutant(
-        "a mixer's name is a number", "mixer.js", "by: text,", "by: integer,", "definitions", 519
+        "a mixer named by a number", "mixer.js", "by: text,", "by: integer,", "definitions", 519
     ),
     Mutant("a mixer anywhere", "mixer.js", "[a-z0-9.-]{1,253}", "[^/]{1,253}", "definitions", 571),
     Mutant("a mixer at port 0", "mixer.js", "[1-9][0-9]{0,4}", "[0-9]{1,5}", "definitions", 576),

@@ -467,7 +467,7 @@ def test_the_ledger(group: Case, case: Case) -> None:
         assert refused.value.together == (case.get("account") == "together")
         assert refused.value.until == case.get("until")
     else:
-        with pytest.raises(BadAnswer, match="not answered|sealed"):
+        with pytest.raises(BadAnswer, match=r"not answered|sealed"):
             charged(group, case)
 
 

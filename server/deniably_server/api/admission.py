@@ -1,5 +1,5 @@
-"""Admits reports that come directly: to no survey with a mixer, and with a ticket where a survey is by
-invitation."""
+"""Admits reports that come directly: none to a survey with a mixer, and to a survey by invitation
+those with a ticket."""
 
 from __future__ import annotations
 

@@ -27,7 +27,10 @@ from deniably_server.web.operation import BODY, TOKEN, Operation
 surveys = Blueprint("surveys", __name__)
 
 _SCHEMA = "application/schema+json"
-_NO_KEY = "this server has no key of envelopes, so nobody could read what a mixer passes on; leave out mixer"
+_NO_KEY = (
+    "this server has no key of envelopes, so nobody could read what a mixer passes on; leave out"
+    " mixer"
+)
 
 
 class SurveyAnswer(TypedDict):

@@ -119,8 +119,9 @@ class LedgerEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def counts(self, account: Account) -> Loss:
         """Returns the privacy loss that counts in an account."""
-        mixed = isinstance(self.mixed, MixedLoss) and account == "server"
-        return self.mixed.loss if mixed else self.loss
+        if isinstance(self.mixed, MixedLoss) and account == "server":
+            return self.mixed.loss
+        return self.loss
 
 
 Ledger = tuple[LedgerEntry, ...]

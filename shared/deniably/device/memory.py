@@ -8,7 +8,7 @@ here is pure; the client stores the document.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import repeat
 from typing import Annotated, Any, Literal
 
@@ -34,6 +34,7 @@ from deniably.device.ledger import (
     Ledger,
     LedgerEntry,
     Limits,
+    MixedLoss,
     charge,
     first_counted_day,
     ledger_entry,
@@ -338,7 +339,9 @@ def charges(survey: Survey, fresh: Sequence[Question], author: str, day: str) ->
     the mixer's claim."""
     head = (day, author, survey.name, survey.digest)
     mixer = survey.mixer
-    mixed = mixed_losses(mixer) if isinstance(mixer, Mixer) else repeat(msgspec.UNSET)
+    mixed: Iterable[MixedLoss | msgspec.UnsetType] = (
+        mixed_losses(mixer) if isinstance(mixer, Mixer) else repeat(msgspec.UNSET)
+    )
     return [
         ledger_entry(*head, question.name, _loss(question), against_server)
         for question, against_server in zip(fresh, mixed, strict=False)

@@ -10,7 +10,16 @@ from __future__ import annotations
 
 from deniably.core.coins import Coins
 from deniably.core.errors import BudgetSpent
-from deniably.device.ledger import Limits, accounts, check_limits, spent, total_loss
+from deniably.core.loss import Loss
+from deniably.device.ledger import (
+    Account,
+    Limits,
+    Scope,
+    accounts,
+    check_limits,
+    spent,
+    total_loss,
+)
 from deniably.device.memory import Memory, charge_day, charges, counted_since, replace
 from deniably.survey.questions import Question
 from deniably.survey.survey import Survey
@@ -52,7 +61,7 @@ def part_of(
     questions. ``author`` is the author's public key, ``day`` today's date by the device's clock.
     """
     since = counted_since(memory, author, day)
-    before = {
+    before: dict[Account, dict[Scope, Loss]] = {
         account: spent(memory.ledger, survey.digest, author, since, account)
         for account in accounts(memory.ledger)
     }

@@ -750,6 +750,7 @@ def _of(odds: str, author: str = ANN, **mixed_: Any) -> dict[str, Any]:
 
 def _mixed_charges() -> Iterator[tuple[Any, ...]]:
     """Two questions with odds 3 and 8; the claim is epsilon 1.0986, delta 1/1000000."""
+    call: dict[str, Any]
     drawn, known = ["a", "e"], {"author": ANN}
     yield "the first survey", EMPTY, drawn, [], {}
     yield "by a known author", EMPTY, drawn, [], known
@@ -792,7 +793,7 @@ def _mixed_charges() -> Iterator[tuple[Any, ...]]:
     yield "together, too, a charge counts for 365 days", old, drawn, [], call
     old = _held([_of(str(3 * 10**20))], {HERE: "2027-11-20"})
     yield "and not for 364", old, drawn, [], known | {"day": "2027-11-20"}
-    large = known | {"limits": {"survey": "5", "author": "60", "overall": "64"}}
+    large: dict[str, Any] = known | {"limits": {"survey": "5", "author": "60", "overall": "64"}}
     held = EMPTY | {"ledger": [_of(str(10**23))]}
     yield "an owner's larger limit counts together as well", held, drawn, [], large
     held = EMPTY | {"ledger": [_of(str(10**25))]}

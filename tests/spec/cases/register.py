@@ -220,7 +220,7 @@ REGISTER_NOTES = {
     "Listed": "the survey is not listed, or not once",
     "Waves": "the epsilon of all waves, which the entry of a survey with waves has, and no other",
     "Key": "the key of the invitations: in the entry of a survey by invitation, and no other",
-    "Mixer": "what a survey with a mixer gives away against its server alone, and whose mixer it is",
+    "Mixer": "what a survey with a mixer gives away against its server alone, and its mixer",
     "Otherwise": "others are told something else of the survey",
     "Signature": "the author did not sign it",
     "Author": "only the author is not one that the device knows at this server",
