@@ -15,8 +15,8 @@ from deniably.core.errors import BadSignature, BadSurvey, Problem
 from deniably.core.exponential import at_most_exp
 from deniably.core.loss import Loss
 from deniably.design.blanks import HiddenPair, blanks_law, least_blanks, mixed_delta
-from deniably.design.mixer_plan import LOCAL_ODDS
-from deniably.survey.mixer import APART, MixedClaim, Mixer, usual_length
+from deniably.design.mixer_plan import DELTA, LOCAL_ODDS
+from deniably.survey.mixer import APART, MixedClaim, Mixer, check_hidden, usual_length
 from deniably.survey.odds import odds_text
 from deniably.survey.parts import odds_allowed
 from deniably.survey.privacy import Privacy, to_decimal_text
@@ -30,7 +30,6 @@ NOBODY = (
 )
 """A point of P-256 that stands for the server's key in a draft without one. Its ``x`` is the
 SHA-256 of "deniably nobody's key 2", so nobody has the private half."""
-DELTA = Fraction(1, 10**6)
 _PLACES = 10**4
 """Of the epsilon of a claim that an author states as odds."""
 _ROOM = 0.99
@@ -123,6 +122,7 @@ def mixer_for(written: WrittenMixer, survey: Survey) -> tuple[Mixer, list[str]]:
     offer, target = _offer(written.offer), _target(written)
     claim = MixedClaim(epsilon=to_decimal_text(target), delta=_delta(written))
     try:
+        check_hidden(survey.questions)
         mixer = Mixer(
             address=offer.address,
             by=offer.by,
@@ -162,7 +162,7 @@ def require_key(survey: Survey) -> None:
 
 def _blanks(written: WrittenMixer, survey: Survey, claim: MixedClaim) -> int:
     """Those that are stated, or the fewest for the claim. Raises BadSurvey."""
-    if survey.total.at_most_epsilon(claim.loss.exponent):
+    if _wanted(written).covers(survey.total):
         raise BadSurvey(
             [
                 Problem(
@@ -202,15 +202,24 @@ def _down(value: Fraction) -> float:
     return near if Fraction(near) <= value else math.nextafter(near, 0)
 
 
+def _wanted(written: WrittenMixer) -> Privacy:
+    """What the server alone may learn, exactly as the author states it."""
+    if written.epsilon is not None:
+        return Privacy(epsilon=written.epsilon.exact)
+    assert written.odds is not None
+    return Privacy(odds=written.odds.exact)
+
+
 def _target(written: WrittenMixer) -> Fraction:
     """The epsilon of the claim: of odds their logarithm, rounded down to four decimals.
 
     Raises ValueError where it is not from 0.01 to 10.
     """
-    if written.epsilon is not None:
-        return written.epsilon.exact
-    assert written.odds is not None
-    odds = written.odds.exact
+    wanted = _wanted(written)
+    if wanted.odds is None:
+        assert wanted.epsilon is not None
+        return wanted.epsilon
+    odds = wanted.odds
     steps = int(Loss(odds).epsilon * _PLACES)
     # A logarithm in floats may be one step off.
     while _above(steps, odds):
@@ -224,7 +233,8 @@ def _above(steps: int, odds: Fraction) -> bool:
 
 
 def _delta(written: WrittenMixer) -> str:
-    return to_decimal_text(DELTA if written.delta is None else written.delta.exact)
+    delta = Fraction(str(DELTA)) if written.delta is None else written.delta.exact
+    return to_decimal_text(delta)
 
 
 def _offer(written: WrittenOffer) -> MixerOffer:

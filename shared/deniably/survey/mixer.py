@@ -29,6 +29,7 @@ from deniably.survey.questions import Question
 MOST_ODDS = 20
 """The largest local odds of a question in a survey with a mixer: they hold against both parties."""
 MOST_BLANKS = 20_000
+"""The most blanks for a question."""
 LONGEST_BY = 100
 """The most characters of the name of a mixer's owner."""
 ADDRESS = (
@@ -133,18 +134,7 @@ class Mixer(Value, frozen=True):
         No mechanism has a delta, no odds are above ``MOST_ODDS``, and all reports fit into
         envelopes of one length.
         """
-        for question in questions:
-            loss = question.mechanism.loss
-            if loss.delta:
-                raise ValueError(
-                    f"{question.name}: a mixer's blanks hide no mechanism with a delta, and this"
-                    f" one has {to_decimal_text(loss.delta)}; choose one without, such as laplace"
-                )
-            if loss.odds_bound > MOST_ODDS:
-                raise ValueError(
-                    f"{question.name}: the odds are {float(loss.odds_bound):.2f}; with a mixer they"
-                    f" are at most {MOST_ODDS}, because they hold if both parties work together"
-                )
+        check_hidden(questions)
         least = least_length(questions)
         if self.length < least:
             raise ValueError(
@@ -155,6 +145,23 @@ class Mixer(Value, frozen=True):
             raise ValueError(
                 f"with mixer.length {self.length} the envelopes of {len(questions)} questions are"
                 f" longer than {_LARGEST_TEXT:,} bytes; ask fewer questions, or with fewer choices"
+            )
+
+
+def check_hidden(questions: Iterable[Question]) -> None:
+    """Raises ValueError unless blanks can hide answers to these questions: no mechanism has a
+    delta, and no local odds are above ``MOST_ODDS``."""
+    for question in questions:
+        loss = question.mechanism.loss
+        if loss.delta:
+            raise ValueError(
+                f"{question.name}: a mixer's blanks hide no mechanism with a delta, and this"
+                f" one has {to_decimal_text(loss.delta)}; choose one without, such as laplace"
+            )
+        if loss.odds_bound > MOST_ODDS:
+            raise ValueError(
+                f"{question.name}: the odds are {float(loss.odds_bound):.2f}; with a mixer they"
+                f" are at most {MOST_ODDS}, because they hold if both parties work together"
             )
 
 
