@@ -248,6 +248,11 @@ class Device:
             )
         if survey.name != self._name:
             raise Refused("the server sent the definition of another survey")
+        if survey.mixer:
+            raise Refused(
+                "the answers to this survey go through a mixer, and this device cannot seal them"
+                " for one; update it, or answer on another device"
+            )
         return survey
 
     @cached_property
@@ -373,7 +378,8 @@ class Device:
         earlier waves."""
         kept, memory = self.kept, self._memory.read()
         memos = remembered.kept_memos(memory, self.survey, self.author)
-        names = memos if kept is None else kept.report.values
+        report = None if kept is None else kept.report
+        names = memos if report is None else report.values
         return [question for question in self.survey.questions if question.name in names]
 
     def cost(self, changed: Collection[str] = ()) -> Cost:
@@ -474,12 +480,13 @@ class Device:
         survey, kept = self.survey, self.kept
         if kept is None:
             raise ValueError("there is no report yet: call answer() first")
-        report = kept.report
+        report, sent = kept.report, kept.body
+        assert report is not None, "no survey with a mixer gets here"
         ticket = self._ticket
         headers = {"Deniably-Ticket": ticket.ticket} if ticket else {}
-        self._request("POST", f"{self._api}/reports", PROBLEM, kept.text.encode(), headers=headers)
+        self._request("POST", f"{self._api}/reports", PROBLEM, sent, headers=headers)
         with suppress(MemoryUnusable):  # it is sent; the same bytes count once
-            self._memory.update(lambda memory: remembered.mark_sent(memory, report))
+            self._memory.update(lambda memory: remembered.mark_sent(memory, survey.digest, sent))
         losses = {
             question.name: question.mechanism.loss
             for question in survey.questions
@@ -498,7 +505,7 @@ class Device:
         """
         version = self.survey.digest
         if version not in memory.reports and version not in (memory.orders or {}):
-            check_limits("survey", Loss(), self.survey.total, self.limits)
+            check_limits("survey", Loss(), self.survey.server_loss, self.limits)
 
     def _check_unchanged(self) -> None:
         """Raise SurveyChanged where the server now shows another version.

@@ -17,11 +17,14 @@ from deniably.core.loss import Loss
 from deniably.core.table import aligned
 from deniably.device.ledger import (
     ENDING_SCOPES,
+    Account,
     Leaving,
     Ledger,
     LedgerEntry,
     Limits,
+    MixedLoss,
     Scope,
+    accounts,
     counted_entries,
     first_to_leave,
     share,
@@ -78,6 +81,9 @@ def ledger(limits: Limits, as_json: bool) -> None:
     Every line is a question that was randomised. It shows by which factor, at most, the report can
     shift the odds between two answers. Answers are not kept, so none are shown.
 
+    The answers to some surveys went through a mixer. Totals count what the servers of surveys learn
+    alone. Totals "together" count what they learn if mixers work together with them.
+
     The limits for one author and for all surveys count the charges of the last 365 days, by this
     device's clock and by the register of the server. "In all" also adds up older charges.
     """
@@ -118,8 +124,10 @@ def _held(storage: Storage) -> str:
 def _table(memory: Memory, limits: Limits) -> str:
     if not memory.ledger:
         return "Nothing was given away by this device, as far as it remembers."
-    rows: list[tuple[str, ...]] = [("day", "survey", "question", "author", "given away")]
+    rows: list[tuple[str, ...]] = [("day", "survey", "question", "author", "given away", "mixer")]
     rows += [_row(entry) for entry in memory.ledger]
+    if not any(entry.mixed for entry in memory.ledger):
+        rows = [row[:-1] for row in rows]
     totals = [_line(total) for total in _totals(memory, limits)]
     return "\n".join([*aligned(rows, texts=len(rows[0])), "", *totals, *_exactly(memory.ledger)])
 
@@ -135,7 +143,7 @@ def _exactly(ledger: Ledger) -> list[str]:
     from deniably.design.exact_totals import DELTA, exact_epsilon, rounded_up
 
     total = total_loss(ledger)
-    exact = rounded_up(exact_epsilon(entry.loss for entry in ledger))
+    exact = rounded_up(exact_epsilon(entry.counts("server") for entry in ledger))
     if float(exact) >= float(total.epsilon_text()):
         return []
     return [
@@ -146,7 +154,9 @@ def _exactly(ledger: Ledger) -> list[str]:
 
 
 def _row(entry: LedgerEntry) -> tuple[str, ...]:
-    return (entry.day, entry.survey, entry.question, _author(entry.author), _at_most(entry.loss))
+    mixer = fingerprint(entry.mixed.mixer) if isinstance(entry.mixed, MixedLoss) else ""
+    author, odds = _author(entry.author), _at_most(entry.loss)
+    return (entry.day, entry.survey, entry.question, author, odds, mixer)
 
 
 def _at_most(loss: Loss) -> str:
@@ -159,8 +169,10 @@ def _author(key: str) -> str:
 
 @dataclass(frozen=True)
 class _Total:
-    """What counts in one total, and everything that ever did; ``percent`` is of the limit."""
+    """What counts in one total of an account, and everything that ever did; ``percent`` is of the
+    limit."""
 
+    account: Account
     scope: Scope
     name: str
     counted: Loss
@@ -170,31 +182,39 @@ class _Total:
 
 
 def _totals(memory: Memory, limits: Limits) -> list[_Total]:
-    """The total of each survey, of each author, and over all."""
+    """The total of each survey, of each author, and over all, in each account that can refuse."""
     ledger, today = memory.ledger, datetime.now(UTC).date().isoformat()
 
-    def total(scope: Scope, name: str, version: str = "", author: str = "") -> _Total:
+    def total(
+        account: Account, scope: Scope, name: str, version: str = "", author: str = ""
+    ) -> _Total:
         since = counted_since(memory, author, today)
         counted = counted_entries(ledger, version, author, since)[scope]
-        loss = total_loss(counted)
-        ever = total_loss(counted_entries(ledger, version, author)[scope])
-        leaving = first_to_leave(counted) if scope in ENDING_SCOPES else None
-        return _Total(scope, name, loss, share(loss, scope, limits), ever, leaving)
+        loss = total_loss(counted, account)
+        percent = share(loss, scope, limits, account)
+        ever = total_loss(counted_entries(ledger, version, author)[scope], account)
+        leaving = first_to_leave(counted, account) if scope in ENDING_SCOPES else None
+        return _Total(account, scope, name, loss, percent, ever, leaving)
 
     # In the order of their first charges.
     versions = {entry.version: entry.survey for entry in ledger}
     authors = dict.fromkeys(entry.author for entry in ledger)
     return [
-        *(total("survey", name, version=version) for version, name in versions.items()),
-        *(total("author", author, author=author) for author in authors),
-        total("overall", ""),
+        each
+        for account in accounts(ledger)
+        for each in (
+            *(total(account, "survey", name, version=key) for key, name in versions.items()),
+            *(total(account, "author", author, author=author) for author in authors),
+            total(account, "overall", ""),
+        )
     ]
 
 
 def _line(total: _Total) -> str:
     names = {"survey": f"survey {total.name}", "author": f"author {_author(total.name)}"}
+    together = ", together" if total.account == "together" else ""
     line = (
-        f"{names.get(total.scope, 'all')}: {_at_most(total.counted)}, epsilon"
+        f"{names.get(total.scope, 'all')}{together}: {_at_most(total.counted)}, epsilon"
         f" {total.counted.epsilon_text()}, {total.percent} % of what this device allows"
     )
     if total.leaving:
@@ -213,6 +233,7 @@ def _plain(memory: Memory, limits: Limits) -> dict[str, object]:
             "percent": total.percent,
             "in_all": total.in_all.epsilon_text(),
         }
+        | ({"account": total.account} if total.account != "server" else {})
         | (
             {"until": total.leaving.day, "leaving": total.leaving.loss.epsilon_text()}
             if total.leaving

@@ -78,6 +78,8 @@ def _spent(error: BudgetSpent, words: Words) -> str:
     sentences = [words(_SPENT[cast(Scope, error.scope)], before=before, more=more)]
     if error.of_delta:
         sentences.append(words("script.chance_spent"))
+    if error.together:
+        sentences.append(words("terminal.together"))
     if error.until:
         sentences.append(words("script.back", day=words.day(error.until)))
     return " ".join(sentences)

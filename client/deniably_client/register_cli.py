@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 from urllib.parse import quote
 
 import click
@@ -15,7 +16,7 @@ from deniably.core.errors import BadRegister, BadSignature, Refused
 from deniably.core.steering import one_line
 from deniably.trust.heads import differences, head_of, published_name
 from deniably.trust.listing import LARGEST_LISTING, read_listing
-from deniably.trust.register import Register, differ, read_register, signature_of
+from deniably.trust.register import Register, RegisterEntry, differ, read_register, signature_of
 from deniably.trust.signing import fingerprint, verify
 from deniably_client.device import session
 from deniably_client.errors import Unreachable
@@ -134,8 +135,19 @@ def _lines(copy: Register) -> Iterator[str]:
             until = _plain(closed.get(name, "now"))
             yield f"{_plain(entry.get('day'))} to {until:<10}  {_plain(name)}"
             yield f"  epsilon  {_plain(entry.get('epsilon'))}, delta {_plain(entry.get('delta'))}"
+            yield from _through_mixer(entry)
             yield f"  author   {fingerprint(str(entry.get('author')))}"
             yield f"  version  {_plain(entry.get('digest'))}"
+
+
+def _through_mixer(entry: RegisterEntry) -> Iterator[str]:
+    """What a survey with a mixer gives away against its server alone, and whose mixer it is."""
+    claim = entry.get("mixed")
+    if isinstance(claim, dict):
+        mixed = cast(dict[str, object], claim)
+        epsilon, delta = (_plain(mixed.get(name)) for name in ("epsilon", "delta"))
+        yield f"  mixed    epsilon {epsilon}, delta {delta}, against its server alone"
+        yield f"  mixer    {fingerprint(str(entry.get('mixer')))}"
 
 
 def _verdict(own: Register, other: Register) -> str:

@@ -10,10 +10,14 @@ import pytest
 import requests
 
 from deniably.core.canonical import canonical, digest
+from deniably.survey.survey import as_survey
 from deniably.trust.heads import head_of_trees, sign_head
 from deniably.trust.listing import make_listing
+from deniably.trust.register import NOTHING, published_entry
 from deniably.trust.signing import fingerprint, new_key
 from deniably.trust.trees import Trees
+from spec.cases.mixers import EIGHT, SIGNING, mixed
+from spec.cases.questions import YES_NO
 from support.commands import Done, call, in_a_process
 from support.intercepting_proxy import Entries, intercepting_proxy, listing_text
 from support.material import AUTHOR, Server, survey_named
@@ -48,6 +52,26 @@ def test_it_lists_every_survey_with_its_author_and_the_seal(server: Server) -> N
     for survey in (survey_named(), survey_named("another")):
         assert survey.name in done.stdout
         assert survey.digest in done.stdout
+
+
+def test_of_a_mixer_it_shows_the_claim_and_the_fingerprint(tmp_path: Path) -> None:
+    survey = as_survey(mixed(YES_NO, EIGHT, name="through"))
+    entry = published_entry(survey, AUTHOR.sign(survey.digest), "2026-11-21", 1, NOTHING)
+    register = tmp_path / "register.json"
+    register.write_bytes(canonical({"entries": [entry], "head": digest(entry)}))
+
+    lines = run(register).stdout.splitlines()
+
+    at = lines.index("2026-11-21 to now         through")
+    assert lines[at + 1 : at + 4] == [
+        "  epsilon  3.18, delta 0",
+        "  mixed    epsilon 1.0986, delta 0.000001, against its server alone",
+        f"  mixer    {fingerprint(SIGNING)}",
+    ]
+
+
+def test_without_a_mixer_it_shows_none(server: Server) -> None:
+    assert "mixe" not in run(server.url).stdout
 
 
 def test_two_copies_that_agree_are_said_to(server: Server, tmp_path: Path) -> None:

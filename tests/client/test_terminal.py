@@ -18,8 +18,9 @@ from deniably.authoring.compiling import compile_survey, publish_text
 from deniably.core.errors import BudgetSpent
 from deniably.core.loss import Loss
 from deniably.device.ledger import LedgerEntry, ledger_entry
-from deniably.device.memory import Memory, StoredReport, replace
-from deniably.survey.survey import Survey
+from deniably.device.memory import Memory, StoredReport, charges, replace
+from deniably.survey.survey import Survey, as_survey
+from deniably.trust.signing import fingerprint
 from deniably.wording.words import LANGUAGES, Words
 from deniably_client import ledger_cli, refusals
 from deniably_client.device import Device, session
@@ -27,6 +28,8 @@ from deniably_client.errors import Rejected
 from deniably_client.storage import Storage
 from deniably_client.terminal import Talk, _deliver
 from deniably_server.storage.store import Store
+from spec.cases.mixers import EIGHT, SIGNING, mixed
+from spec.cases.questions import YES_NO
 from support.commands import Done, call, in_a_process
 from support.every_type import QUESTIONS, survey_of_everything
 from support.intercepting_proxy import intercepting_proxy
@@ -336,7 +339,7 @@ def test_a_report_that_did_not_get_through_is_sent_next_time(url: str, server: S
 
 def unsent(memory: Memory) -> Memory:
     kept = memory.reports[SURVEY.digest]
-    return replace(memory, reports={SURVEY.digest: StoredReport(kept.text, sent=False)})
+    return replace(memory, reports={SURVEY.digest: StoredReport(sent=False, text=kept.text)})
 
 
 def test_without_a_memory_nothing_is_kept(url: str, home: Path) -> None:
@@ -461,6 +464,60 @@ def test_the_ledger_for_programs_is_exact(url: str) -> None:
         "scope": "overall", "name": "", "epsilon": "2.10", "percent": 11, "in_all": "2.10",
         "until": in_days(365), "leaving": "2.10",
     }  # fmt: skip
+
+
+THROUGH_MIXER = as_survey(mixed(YES_NO, EIGHT, name="through"))
+
+
+def charged_through_mixer() -> None:
+    def charge(memory: Memory) -> Memory:
+        author = signed(SURVEY).author
+        mine = charges(THROUGH_MIXER, THROUGH_MIXER.questions, author, in_days(0))
+        return replace(memory, ledger=(charged(0, 2), *mine))
+
+    Storage().update(charge)
+
+
+def test_the_ledger_has_totals_against_servers_and_if_mixers_help_them() -> None:
+    charged_through_mixer()
+
+    lines = call("ledger").stdout.splitlines()
+
+    assert [line.split("  ")[-1].strip() for line in lines[:4]] == [
+        "mixer", "at most 7.4 times", fingerprint(SIGNING), fingerprint(SIGNING),
+    ]  # fmt: skip
+    chance = ", except with a chance of at most 1 in 1,000,000"
+    totals = [line.partition(" %")[0] for line in lines if line.startswith(("survey", "all"))]
+    assert totals == [
+        "survey older: at most 7.4 times, epsilon 2.00, 40",
+        f"survey through: at most 3 times{chance}, epsilon 1.10, 22",
+        f"all: at most 23 times{chance}, epsilon 3.10, 16",
+        "survey older, together: at most 7.4 times, epsilon 2.00, 8",
+        "survey through, together: at most 24 times, epsilon 3.18, 13",
+        "all, together: at most 178 times, epsilon 5.18, 9",
+    ]
+    assert not any("Kairouz" in line for line in lines)
+
+
+def test_the_ledger_for_programs_has_both_accounts() -> None:
+    charged_through_mixer()
+
+    shown = json.loads(call("ledger", "--json").stdout)
+
+    assert [each.get("mixed", {}).get("epsilon") for each in shown["entries"]] == [
+        None, "5493/5000", "0",
+    ]  # fmt: skip
+    totals = [(each.get("account"), each["scope"], each["epsilon"]) for each in shown["totals"]]
+    assert totals == [
+        (None, "survey", "2.00"),
+        (None, "survey", "1.10"),
+        (None, "author", "3.10"),
+        (None, "overall", "3.10"),
+        ("together", "survey", "2.00"),
+        ("together", "survey", "3.18"),
+        ("together", "author", "5.18"),
+        ("together", "overall", "5.18"),
+    ]
 
 
 def test_to_forget_is_asked_once_more_and_its_consequence_said(url: str, home: Path) -> None:
@@ -610,6 +667,19 @@ def test_a_limit_of_chance_is_explained_in_the_language_of_the_respondent(langua
         [
             said(language, "script.overall_spent", before=50, more=100),
             said(language, "script.chance_spent"),
+        ]
+    )
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_limit_of_mixers_and_servers_is_explained_so(language: str) -> None:
+    large, limit = Loss(exponent=Fraction(40)), Fraction(50)
+    error = BudgetSpent("author", large, large, limit, together=True)
+
+    assert refusals.refusal_text(error, Words(language)) == " ".join(
+        [
+            said(language, "script.author_spent", before=80, more=80),
+            said(language, "terminal.together"),
         ]
     )
 

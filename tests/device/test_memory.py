@@ -143,13 +143,14 @@ def test_of_a_survey_that_asks_some_only_what_was_drawn_is_charged() -> None:
 
 def test_only_the_report_that_was_sent_is_marked_so() -> None:
     memory = answered()
-    old = memory.report(SURVEY.digest)
-    assert old
+    version = SURVEY.digest
+    old = memory.reports[version].body
     changed = answer(memory, SURVEY, ANSWERS, changed=["often"], **CALL)  # type: ignore[arg-type]
 
-    assert not memory.reports[SURVEY.digest].sent
-    assert mark_sent(memory, old).reports[SURVEY.digest].sent
-    assert mark_sent(changed, old) is changed
+    assert not memory.reports[version].sent
+    assert mark_sent(memory, version, old).reports[version].sent
+    assert mark_sent(changed, version, old) is changed
+    assert mark_sent(Memory(), version, old) == Memory()
 
 
 def test_the_document_holds_no_answer_and_is_read_back() -> None:

@@ -83,6 +83,7 @@ def published(
 ) -> dict[str, Any]:
     whole = total(definition)
     of_all_waves = {"history": epsilon(whole_history(definition))}
+    mixer = definition.get("mixer")
     return {
         "number": number,
         "previous": previous,
@@ -104,6 +105,7 @@ def published(
         ],
         **(of_all_waves if "waves" in definition else {}),
         **({"invitations": invitations} if "invited" in definition else {}),
+        **({"mixed": mixer["claim"], "mixer": mixer["signing"]} if mixer else {}),
     }
 
 

@@ -114,7 +114,7 @@ def _keys() -> Iterator[str]:
     question = properties["questions"]["items"]
     yield "## The survey"
     yield _key_table(properties, whole["required"])
-    for name in ("results", "budget", "waves"):
+    for name in ("results", "budget", "waves", "mixer"):
         yield f"### {name}"
         yield _key_table(properties[name]["properties"], properties[name].get("required", ()))
     yield "## A question"

@@ -8,11 +8,12 @@ import { AuthorChanged, BadAnswer, Refused } from "/core/errors.js";
 import { fraction, parts } from "/core/fraction.js";
 import { twoWeights } from "/core/odds.js";
 import { KEY, isDate } from "/core/validators.js";
-import { charge, counted, total as composed } from "/device/ledger.js";
+import { charge, counted, totalLoss } from "/device/ledger.js";
 import {
   chargeDay, charges, earlier, freshQuestions, readMemory, rounds, countedSince, written as document,
 } from "/device/memory.js";
 import { partOf } from "/device/part.js";
+import { mixedCharges, questionsToSeal } from "/device/through_mixer.js";
 import * as mechanisms from "/mechanisms/mechanism.js";
 import keeping from "/mechanisms/memoised.js";
 import * as noise from "/mechanisms/noise.js";
@@ -27,7 +28,7 @@ import { readCode } from "/trust/codes.js";
 import { decode, number as ofBytes, verify as verifyOurselves } from "/trust/ed25519.js";
 import { checkRegister, find } from "/trust/past.js";
 import { accept, remember, verifyListing } from "/trust/register.js";
-import { bytes, checkSignature, fingerprint, verify as verifySignature } from "/trust/signing.js";
+import { bytes, checkSignature, fingerprint, verifySignature } from "/trust/signing.js";
 
 const { checkMechanism, loadMechanism, loss, randomise, respond } = mechanisms;
 
@@ -321,23 +322,32 @@ async function charged(test, group) {
   const memory = readMemory(test.document);
   const drawn = definition.questions.filter(({ name }) => test.drawn.includes(name));
   const { changed } = test;
-  const fresh = await freshQuestions(memory, { definition, version, drawn, changed, author });
+  const answering = { definition, version, drawn, changed, author };
+  const fresh = await (definition.mixer ? questionsToSeal : freshQuestions)(memory, answering);
   const waves = await rounds(memory, definition, fresh, author);
-  const entries = charges(definition, version, fresh, author, chargeDay(memory, author, day));
+  const of = definition.mixer ? mixedCharges : charges;
+  const entries = of(definition, version, fresh, author, chargeDay(memory, author, day));
   const since = countedSince(memory, author, day);
   const after = charge(memory.ledger, entries, limits, since);
   return {
     fresh: fresh.map(({ name }) => name),
     entries,
-    before: losses(counted(memory.ledger, version, author, since)),
-    after: losses(counted(after, version, author, since)),
+    ...totals(false),
+    ...(after.some(({ mixed }) => mixed) && { together: totals(true) }),
     ...waves,
   };
+
+  function totals(together) {
+    const of = (ledger) => losses(counted(ledger, version, author, since), together);
+    return { before: of(memory.ledger), after: of(after) };
+  }
 }
 
 /** @param {Record<string, any>} counted by scope */
-const losses = (counted) =>
-  Object.fromEntries(Object.entries(counted).map(([scope, one]) => [scope, written(composed(one))]));
+const losses = (counted, together) =>
+  Object.fromEntries(
+    Object.entries(counted).map(([scope, one]) => [scope, written(totalLoss(one, together))]),
+  );
 
 /** The law of one wave: of the memos, and of what is sent of each. */
 async function ofWave(mechanism, answer) {

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import floor
 from typing import Any
@@ -14,14 +15,19 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
+from deniably.core.coins import Coins
+from deniably.device.ledger import Limits
 from deniably.device.memory import Memory, read_memory
+from deniably.device.through_mixer import Envelopes, answer_through_mixer
 from deniably.device.tickets import finish_trade, is_ticket
 from deniably.reference.canonical import canonical, digest, parse
 from deniably.reference.definition import check_definition
-from deniably.survey.report import read_report
+from deniably.survey.report import Report, read_report
 from deniably.survey.survey import as_survey
 from deniably.trust.blind_rsa import new_key
 from spec.cases.definitions import party, stolen, workplace
+from spec.cases.mixers import EIGHT, mixed
+from spec.cases.questions import NUMBER, YES_NO, changed
 from support import hostile_http
 from support.cases import for_each
 from support.hostile_http import HEAD, Answer, hostile_server
@@ -865,3 +871,129 @@ def test_javascript_blinds_otherwise_each_time(run: Any) -> None:
     )
 
     assert len(set(made)) == 22
+
+
+# --- mixers -----------------------------------------------------------------------------------
+
+THROUGH_MIXER = """
+  const { answerThroughMixer, markSealedSent } = await import("/device/through_mixer.js");
+  const { EMPTY, readMemory, written } = await import("/device/memory.js");
+  const { sha256 } = await import("/core/canonical.js");
+  const { Coins } = await import("/core/coins.js");
+  let at = 0;
+  const coins = new Coins((count) => Uint8Array.from({ length: count }, () => (at++ * 89) % 251));
+  const hex = (text) => Array.from(text, (char) => char.charCodeAt(0).toString(16)).join("");
+  const seal = async (texts) => ({
+    outer: hex(texts.join("")),
+    inner: await Promise.all(texts.map(sha256)),
+  });
+  const { version, day, author } = given;
+  const { verify } = await import("/survey/survey.js");
+  const definition = await verify(given.definition, version);
+  const answers = new Map(given.answers);
+  const answering = { definition, version, day, author, answers, coins };
+"""
+MIXED = mixed(EIGHT, YES_NO, NUMBER)
+MIXED_ANSWERS = {"e": "yes", "a": "no", "f": "7"}
+
+
+def through_mixer(**changes: Any) -> dict[str, Any]:
+    given: dict[str, Any] = {"definition": MIXED, "answers": list(MIXED_ANSWERS.items())}
+    given |= {"day": "2026-11-21", "author": "a1" * 32} | changes
+    return given | {"version": check_definition(given["definition"])}
+
+
+def not_sealed(reports: Sequence[Report]) -> Envelopes:
+    inner = [report.canonical for report in reports]
+    return Envelopes(b"".join(inner), inner)
+
+
+def test_both_keep_the_same_envelope_of_the_same_coins(run: Any) -> None:
+    numbers = itertools.count()
+    coins = Coins(lambda size: bytes(next(numbers) * 89 % 251 for _ in range(size)))
+    survey = as_survey(MIXED)
+
+    found = run(
+        f"{THROUGH_MIXER} return written(await answerThroughMixer(EMPTY, answering, seal));",
+        through_mixer(),
+    )
+
+    ours = answer_through_mixer(
+        Memory(), survey, MIXED_ANSWERS, not_sealed, day="2026-11-21", limits=Limits(),
+        author="a1" * 32, coins=coins,
+    )  # fmt: skip
+    assert found == ours.canonical.decode()
+
+
+def test_javascript_seals_reports_that_are_on_their_own(run: Any) -> None:
+    texts = run(
+        f"""{THROUGH_MIXER}
+        const texts = [];
+        await answerThroughMixer(EMPTY, answering, (all) => (texts.push(...all), seal(all)));
+        return texts;
+        """,
+        through_mixer(),
+    )
+
+    reports = [read_report(text.encode()) for text in texts]
+    for report, text in zip(reports, texts, strict=True):
+        report.check(as_survey(MIXED))
+        assert report.canonical.decode() == text
+    assert [list(report.values) for report in reports] == [["e"], ["a"], ["f"]]
+    assert len({report.id for report in reports}) == 3
+
+
+def test_javascript_sends_the_same_envelope_again(run: Any) -> None:
+    found = run(
+        f"""{THROUGH_MIXER}
+        const memory = await answerThroughMixer(EMPTY, answering, seal);
+        const thrown = at;
+        const again = await answerThroughMixer(readMemory(written(memory)), answering, seal);
+        const sent = markSealedSent(memory, version, memory.reports[version].sealed);
+        const other = markSealedSent(memory, version, "00");
+        return [...[memory, again, other, sent].map(written), at - thrown];
+        """,
+        through_mixer(),
+    )
+
+    memory, again, other, sent, thrown = found
+    assert memory == again == other
+    assert sent == memory.replace('"sent":false', '"sent":true')
+    assert thrown == 0
+
+
+def test_javascript_refuses_before_a_coin_is_thrown(run: Any) -> None:
+    questions = [changed(EIGHT, name=f"q{i}") for i in range(13)]
+    given = through_mixer(
+        definition=mixed(*questions), answers=[[each["name"], "yes"] for each in questions]
+    )
+
+    found = run(
+        f"""{THROUGH_MIXER}
+        try {{
+          await answerThroughMixer(EMPTY, answering, seal);
+        }} catch ({{ name, scope, shares }}) {{
+          return {{ name, scope, shares, at }};
+        }}
+        """,
+        given,
+    )
+
+    assert found == {
+        "name": "BudgetSpent",
+        "scope": "survey",
+        "shares": {"before": 0, "more": 109},
+        "at": 0,
+    }
+
+
+def test_javascript_answers_no_survey_with_a_mixer_by_one_report(run: Any) -> None:
+    error = run(
+        f"""{THROUGH_MIXER}
+        const {{ answer }} = await import("/device/memory.js");
+        return answer(EMPTY, answering);
+        """,
+        through_mixer(),
+    )
+
+    assert error["message"] == "survey.mixer: takes sealed answers"

@@ -1323,8 +1323,8 @@ MUTANTS = (
     Mutant(
         "any stratum in the memory",
         "memory.js",
-        "strata: record(SURVEY_NAME, SURVEY_NAME)",
-        "strata: record(text, text)",
+        "strata: mapOf(SURVEY_NAME, SURVEY_NAME)",
+        "strata: mapOf(text, text)",
         "strata",
         150,
     ),
@@ -1533,6 +1533,238 @@ MUTANTS = (
     ),
     Mutant("19 characters", "codes.js", "code.length === LENGTH && ", "", "codes", 46),
     Mutant("links are not read", "codes.js", 'text.lastIndexOf("#") + 1', "0", "codes", 14),
+    Mutant("x may be too large", "mixer.js", "x < P && ", "", "definitions", 593),
+    Mutant("y may be too large", "mixer.js", "y < P && ", "", "definitions", 594),
+    Mutant(
+        "no point is a key",
+        "mixer.js",
+        " && (y * y - x ** 3n + 3n * x - B) % P === 0n",
+        "",
+        "definitions",
+        591,
+    ),
+    Mutant("one key for both", "mixer.js", "mixer.key !== mixer.open", "true", "definitions", 609),
+    Mutant(
+        "waves go with a mixer", "mixer.js", '"waves", "strata"', '"strata"', "definitions", 634
+    ),
+    Mutant(
+        "strata go with a mixer", "mixer.js", '"waves", "strata"', '"waves"', "definitions", 635
+    ),
+    Mutant(
+        "a part goes with a mixer", "mixer.js", '"part", "invited"', '"invited"', "definitions", 636
+    ),
+    Mutant(
+        "invitations go with a mixer", "mixer.js", '"part", "invited"', '"part"', "definitions", 637
+    ),
+    Mutant("ask goes with a mixer", "mixer.js", '"ask", ', "", "definitions", 638),
+    Mutant(
+        "results before the batch", "mixer.js", "!results.while_open", "true", "definitions", 640
+    ),
+    Mutant(
+        "public reports of a mixer",
+        "mixer.js",
+        'results.reports !== "public"',
+        "true",
+        "definitions",
+        641,
+    ),
+    Mutant("a delta goes with a mixer", "mixer.js", "delta[0] === 0n", "true", "definitions", 642),
+    Mutant("any local odds", "mixer.js", "n <= most", "true", "definitions", 643),
+    Mutant("20 is above 20", "mixer.js", "n <= most", "n < most", "definitions", 549),
+    Mutant(
+        "any local exponent", "mixer.js", "!atMostExp([most, n], a, b)", "true", "definitions", 645
+    ),
+    Mutant(
+        "21 is not above 20", "mixer.js", "MOST_ODDS = 20n", "MOST_ODDS = 21n", "definitions", 644
+    ),
+    Mutant(
+        "a byte less for a report",
+        "mixer.js",
+        "136 + name.length",
+        "135 + name.length",
+        "definitions",
+        647,
+    ),
+    Mutant("omega does not count", "mixer.js", "omega ?? size", "size", "definitions", 649),
+    Mutant(
+        "size does not count", "mixer.js", "omega ?? size ?? s", "omega ?? s", "definitions", 651
+    ),
+    Mutant("s does not count", "mixer.js", "size ?? s ??", "size ??", "definitions", 653),
+    Mutant("unary has one number", "mixer.js", 'name === "unary" ? k : 1', "1", "definitions", 655),
+    Mutant(
+        "the shortest report has to fit",
+        "mixer.js",
+        "Math.max(...longest)",
+        "Math.min(...longest)",
+        "definitions",
+        648,
+    ),
+    Mutant(
+        "envelopes a byte longer",
+        "mixer.js",
+        "whole < 1 << 16",
+        "whole <= 1 << 16",
+        "definitions",
+        663,
+    ),
+    Mutant(
+        "an envelope is shorter",
+        "mixer.js",
+        "mixer.length + 81",
+        "mixer.length + 80",
+        "definitions",
+        664,
+    ),
+    Mutant("a claim of nearly nothing", "mixer.js", "100n * n >= d && ", "", "definitions", 621),
+    Mutant("a claim of anything", "mixer.js", " && n <= 10n * d", "", "definitions", 622),
+    Mutant("a delta that is no part", "mixer.js", "e % m === 0n && ", "", "definitions", 628),
+    Mutant("any delta of a claim", "mixer.js", " && e >= 10000n * m", "", "definitions", 627),
+    Mutant(
+        "a mixer named by a number", "mixer.js", "by: text,", "by: integer,", "definitions", 519
+    ),
+    Mutant("a mixer anywhere", "mixer.js", "[a-z0-9.-]{1,253}", "[^/]{1,253}", "definitions", 571),
+    Mutant("a mixer at port 0", "mixer.js", "[1-9][0-9]{0,4}", "[0-9]{1,5}", "definitions", 576),
+    Mutant(
+        "a mixer without TLS",
+        "mixer.js",
+        r"http:\/\/(localhost|",
+        r"http:\/\/(.*|",
+        "definitions",
+        565,
+    ),
+    Mutant("no blanks", "mixer.js", "between(1, 20_000)", "between(0, 20_000)", "definitions", 612),
+    Mutant(
+        "too many blanks",
+        "mixer.js",
+        "between(1, 20_000)",
+        "between(1, 30_000)",
+        "definitions",
+        614,
+    ),
+    Mutant("any signing key", "mixer.js", "signing: HASH", "signing: text", "definitions", 610),
+    Mutant(
+        "a mixer goes with anything", "survey.js", "checkMixer?.(survey);", "", "definitions", 609
+    ),
+    Mutant(
+        "the claim is in each entry", "through_mixer.js", 'i ? ["0", "0"] : ', "", "ledger", 498
+    ),
+    Mutant(
+        "what was sealed is charged again",
+        "through_mixer.js",
+        "memory.reports[version] ? [] : definition.questions",
+        "definition.questions",
+        "ledger",
+        500,
+    ),
+    Mutant(
+        "what was sealed changes", "through_mixer.js", "changed.length > 0", "false", "ledger", 503
+    ),
+    Mutant(
+        "a claim counts nowhere",
+        "ledger.js",
+        "(!together && entry.mixed) || entry",
+        "entry",
+        "ledger",
+        498,
+    ),
+    Mutant(
+        "a claim counts everywhere",
+        "ledger.js",
+        "!together && entry.mixed",
+        "entry.mixed",
+        "ledger",
+        498,
+    ),
+    Mutant(
+        "together nothing is refused", "ledger.js", "of [false, true]", "of [false]", "ledger", 522
+    ),
+    Mutant(
+        "together alone is refused", "ledger.js", "of [false, true]", "of [true]", "ledger", 505
+    ),
+    Mutant(
+        "together the owner's limits",
+        "ledger.js",
+        "Math.max(+limits[scope], TOGETHER[scope])",
+        "limits[scope]",
+        "ledger",
+        520,
+    ),
+    Mutant(
+        "together no owner's limit",
+        "ledger.js",
+        "Math.max(+limits[scope], TOGETHER[scope])",
+        "TOGETHER[scope]",
+        "ledger",
+        530,
+    ),
+    Mutant(
+        "a survey takes more together", "ledger.js", "{ survey: 25,", "{ survey: 28,", "ledger", 536
+    ),
+    Mutant(
+        "an author takes more together", "ledger.js", "author: 50,", "author: 52,", "ledger", 522
+    ),
+    Mutant("all take more together", "ledger.js", "overall: 64 }", "overall: 66 }", "ledger", 525),
+    Mutant(
+        "a claim is of no epsilon",
+        "ledger.js",
+        "exponent = epsilon,",
+        'exponent = "0",',
+        "ledger",
+        498,
+    ),
+    Mutant("any key of a mixer", "memory.js", "mixer: HASH", "mixer: text", "ledger", 495),
+    Mutant(
+        "a claim of any delta",
+        "memory.js",
+        "[value, { ...value, ...value.mixed }]",
+        "[value]",
+        "ledger",
+        492,
+    ),
+    Mutant(
+        "envelopes in any order",
+        "memory.js",
+        "[...new Set(inner)].sort()",
+        "[...new Set(inner)]",
+        "ledger",
+        462,
+    ),
+    Mutant(
+        "an envelope twice",
+        "memory.js",
+        "[...new Set(inner)].sort()",
+        "[...inner].sort()",
+        "ledger",
+        463,
+    ),
+    Mutant(
+        "an envelope and its report",
+        "memory.js",
+        "!text && `${inner}`",
+        "`${inner}`",
+        "ledger",
+        475,
+    ),
+    Mutant(
+        "a report with hashes",
+        "memory.js",
+        "sealed ? ordered : !inner",
+        "sealed ? ordered : true",
+        "ledger",
+        476,
+    ),
+    Mutant(
+        "too many envelopes", "memory.js", "list(HASH, 1, 100)", "list(HASH, 1, 101)", "ledger", 460
+    ),
+    Mutant(
+        "no claim is told",
+        "register.js",
+        "...(mixer && { mixed: mixer.claim, mixer: mixer.signing }),",
+        "",
+        LISTED,
+        133,
+    ),
+    Mutant("no mixer is told", "register.js", ", mixer: mixer.signing", "", LISTED, 133),
 )
 
 

@@ -33,7 +33,7 @@ from deniably.core.errors import (
 )
 from deniably.core.loss import Loss
 from deniably.design.blanks import HiddenPair, blanks_law, mixed_delta
-from deniably.device.ledger import Limits, charge, spent
+from deniably.device.ledger import Account, Limits, accounts, charge, spent
 from deniably.device.memory import (
     Memory,
     RegisterCheckpoint,
@@ -455,7 +455,7 @@ def test_the_ledger(group: Case, case: Case) -> None:
         found = part_of(memory, survey, case["author"], case["day"], Limits.of(**case["limits"]))
         assert [question.name for question in found] == case["part"]
     elif case["result"] == "valid":
-        wanted = ("fresh", "entries", "before", "after", "waves")
+        wanted = ("fresh", "entries", "before", "after", "together", "waves")
         assert charged(group, case) == {key: case[key] for key in wanted if key in case}
     elif case.get("over"):
         with pytest.raises(WavesSent):
@@ -464,9 +464,10 @@ def test_the_ledger(group: Case, case: Case) -> None:
         with pytest.raises(BudgetSpent) as refused:
             charged(group, case)
         assert refused.value.scope == case["scope"]
+        assert refused.value.together == (case.get("account") == "together")
         assert refused.value.until == case.get("until")
     else:
-        with pytest.raises(BadAnswer, match="not answered"):
+        with pytest.raises(BadAnswer, match=r"not answered|sealed"):
             charged(group, case)
 
 
@@ -487,11 +488,19 @@ def charged(group: Case, case: Case) -> Case:
     entries = charges(survey, fresh, case["author"], charge_day(*call))
     after = charge(memory.ledger, entries, Limits.of(**case["limits"]), counted_since(*call))
     where = (survey.digest, case["author"], counted_since(*call))
+
+    def losses(account: Account) -> Case:
+        return {
+            name: {k: loss_texts(v) for k, v in spent(ledger, *where, account).items()}
+            for name, ledger in (("before", memory.ledger), ("after", after))
+        }
+
+    together = "together" in accounts(after)
     return {
         "fresh": [question.name for question in fresh],
         "entries": [msgspec.to_builtins(each) for each in entries],
-        "before": {k: loss_texts(v) for k, v in spent(memory.ledger, *where).items()},
-        "after": {k: loss_texts(v) for k, v in spent(after, *where).items()},
+        **losses("server"),
+        **({"together": losses("together")} if together else {}),
         **({"waves": msgspec.to_builtins(waves)} if waves else {}),
     }
 

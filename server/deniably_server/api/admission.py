@@ -1,7 +1,9 @@
-"""Admits a report: for a survey by invitation it needs a ticket."""
+"""Admits reports that come directly: none to a survey with a mixer, and to a survey by invitation
+those with a ticket."""
 
 from __future__ import annotations
 
+from deniably.core.errors import BadReport
 from deniably.device.tickets import is_ticket
 from deniably.survey.report import Report
 from deniably.survey.survey import Survey
@@ -9,6 +11,15 @@ from deniably_server.errors import Uninvited
 from deniably_server.storage.store import Store
 
 HEADER = "Deniably-Ticket"
+
+
+def require_no_mixer(survey: Survey) -> None:
+    """Raises BadReport for a survey with a mixer: a report that comes directly shows its sender."""
+    if survey.mixer:
+        raise BadReport(
+            "the answers to this survey come through its mixer, once the survey is closed; send the"
+            " envelope to the mixer"
+        )
 
 
 def admit(store: Store, survey: Survey, report: Report, ticket: str) -> None:

@@ -10,6 +10,7 @@ from typing import Any, TypedDict
 
 from flask import Blueprint, Response, request
 
+from deniably_server.api.admission import require_no_mixer
 from deniably_server.api.metrics import current_metrics
 from deniably_server.api.report_lines import NDJSON, take_lines
 from deniably_server.errors import UnsupportedMediaType
@@ -46,7 +47,7 @@ def is_batch(method: str, path: str) -> bool:
 @batches.post("/api/surveys/<name>/batches")
 @Operation(
     {200: {JSON: LinesAnswer}},
-    (*TOKEN, "not-found", "unsupported-media-type"),
+    (*TOKEN, "not-found", "bad-report", "unsupported-media-type"),
     "author",
     body={NDJSON: None},
 )
@@ -60,6 +61,7 @@ def add(name: str) -> Response:
     """
     token, survey = require("author", name), current_store().survey(name)
     require_owner_or_scope(survey, token)
+    require_no_mixer(survey)
     if request.mimetype != NDJSON:
         raise UnsupportedMediaType(f"send the reports as {NDJSON}, in Content-Type")
     limits, environ = current_limits(), request.environ

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypedDict
 from flask import Blueprint, Response, request
 
 from deniably.survey.report import Report, read_report
-from deniably_server.api.admission import HEADER, admit
+from deniably_server.api.admission import HEADER, admit, require_no_mixer
 from deniably_server.api.report_lines import NDJSON
 from deniably_server.errors import Closed, Conflict, NotFound, UnsupportedMediaType, WrongDigest
 from deniably_server.guard.app_state import current_store
@@ -95,11 +95,12 @@ def begin_report(
     is on disk, or could not be stored.
 
     ``ticket`` is needed for a survey by invitation, and is not stored. Raises BadReport where the
-    report is malformed, WrongDigest where it is to another definition of the survey, Uninvited
-    without a valid ticket, NotFound where there is no such survey, and Unavailable while the
-    server stops.
+    report is malformed or the survey has a mixer, WrongDigest where it is to another definition of
+    the survey, Uninvited without a valid ticket, NotFound where there is no such survey, and
+    Unavailable while the server stops.
     """
     survey = store.survey(name)
+    require_no_mixer(survey)
     report = read_report(body)
     if report.survey != survey.digest:
         raise WrongDigest(

@@ -9,7 +9,7 @@ from flask import Blueprint, Response, current_app, request
 
 from deniably.authoring import compiling
 from deniably.core.counting import counted
-from deniably.core.errors import BadSignature
+from deniably.core.errors import BadSignature, BadSurvey, Problem
 from deniably.survey.strata import query_of, stratum_text
 from deniably.survey.survey import Survey
 from deniably.trust.signing import check_form
@@ -27,6 +27,10 @@ from deniably_server.web.operation import BODY, TOKEN, Operation
 surveys = Blueprint("surveys", __name__)
 
 _SCHEMA = "application/schema+json"
+_NO_KEY = (
+    "this server has no key of envelopes, so nobody could read what a mixer passes on; leave out"
+    " mixer"
+)
 
 
 class SurveyAnswer(TypedDict):
@@ -90,6 +94,8 @@ def publish() -> Response:
         raise Unsigned(str(error)) from None
     survey = compiled(text)
     require_scope(token, survey.name)  # only now the name is known
+    if survey.mixer:
+        raise BadSurvey([Problem("$.mixer", _NO_KEY)])
     try:
         new = current_store().publish(survey, signature, token.id, quotas())
     except BadSignature as error:

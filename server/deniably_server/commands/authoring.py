@@ -111,9 +111,12 @@ def show_check(found: Checked, notes: Sequence[str], *, exact: bool = False) -> 
     """Prints the result of a check for the survey's author, with the ``notes`` below its
     tables."""
     from deniably.authoring.checking import MARGIN_AT, fake_text
+    from deniably.authoring.mixers import has_key
 
     click.echo(one_line(found.caption))
-    click.echo(f"digest {found.survey.digest}\n")
+    if has_key(found.survey):  # else the digest is not the one that will be published
+        click.echo(f"digest {found.survey.digest}")
+    click.echo()
     for line in aligned(found.lines, found.texts):
         click.echo(line)
     click.echo(
@@ -179,12 +182,12 @@ def publish(
     Devices refuse a survey that gives away too much. --anyway publishes it nevertheless. With
     --signature you publish a survey that was signed on another computer, which has the key.
     """
-    from deniably.authoring.survey_files import with_outlines
+    from deniably.authoring.survey_files import with_named_files
     from deniably.core.bounded_files import SMALL, read_file
 
     kind = "application/json" if file.suffix == ".json" else "application/yaml"
     with sentences(str(file)):
-        text = with_outlines(read_file(file, SMALL), file.parent)
+        text = with_named_files(read_file(file, SMALL), file.parent)
     publish_definition(
         text, str(file), server, token, path, kind=kind, anyway=anyway, signed=signed
     )
@@ -203,11 +206,13 @@ def publish_definition(
     """
     from deniably.authoring.checking import refusals
     from deniably.authoring.compiling import language_note, publish_text
+    from deniably.authoring.mixers import require_key
     from deniably_server.commands.author_key import author_key
     from deniably_server.commands.signature_file import signature_in
 
     with sentences(whence):
         survey = publish_text(text)
+        require_key(survey)
     if (refused := refusals(survey)) and not anyway:
         raise click.ClickException(
             "\n".join([

@@ -47,6 +47,7 @@ def sign(file: Path, path: Path | None, yes: bool) -> None:
 
 def _sign_survey(file: Path, path: Path | None, *, yes: bool) -> None:
     from deniably.authoring.checking import check_survey
+    from deniably.authoring.mixers import require_key
     from deniably.authoring.survey_files import is_published, read_document
     from deniably.trust.signature_file import SignatureFile
     from deniably_server.commands.author_key import author_key
@@ -56,6 +57,8 @@ def _sign_survey(file: Path, path: Path | None, *, yes: bool) -> None:
         published = is_published(read_document(file))
     show_check(found, found.notes)
     survey = found.survey
+    with sentences(str(file)):
+        require_key(survey)
     click.echo(f"\n{'-' * 100}")
     _ask(f"Sign {survey.name}, digest {survey.digest}?", yes=yes)
     signature = author_key(path).sign(survey.digest)

@@ -28,6 +28,8 @@ _KINDS = {
 _TEXTS = dict.fromkeys(_KINDS.values())
 _ENTRIES = ("form/exit", "form/form")
 """The modules that a form runs, in this order: "Exit this page" works first."""
+_MIXER = ("survey/mixer",)
+_SPECIAL = ("survey/strata", *_MIXER)
 _WITH_STRATA = ("form/exit", "form/stratum", "form/form")
 _OF_A_DEVICE = ("storage", "kept_pages", "listing", "offline", "send", "waiting")
 IN_TRIALS = {f"device/{name}": "form/trial" for name in _OF_A_DEVICE} | {
@@ -48,12 +50,12 @@ class _Bundle:
 
 
 _BUNDLES = {
-    "form/page.js": _Bundle(_ENTRIES, ("form/invited", "survey/strata")),
-    "form/page-invited.js": _Bundle(_ENTRIES, ("survey/strata",)),
-    "form/page-strata.js": _Bundle(_WITH_STRATA),
-    "form/page-trial.js": _Bundle(_WITH_STRATA, instead=IN_TRIALS),
+    "form/page.js": _Bundle(_ENTRIES, ("form/invited", *_SPECIAL)),
+    "form/page-invited.js": _Bundle(_ENTRIES, _SPECIAL),
+    "form/page-strata.js": _Bundle(_WITH_STRATA, _MIXER),
+    "form/page-trial.js": _Bundle(_WITH_STRATA, _MIXER, instead=IN_TRIALS),
 }
-"""The form's bundles. Only a survey with strata needs all modules."""
+"""The form's bundles. No form can send to a mixer, so all refuse a survey with one."""
 SHEETS = {
     "style/page.css": ("tokens", "base", "notes"),
     "style/form-page.css": ("tokens", "base", "form", "fields"),

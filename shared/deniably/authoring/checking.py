@@ -21,8 +21,10 @@ from deniably.design.budgeting import SHARE
 from deniably.design.delta_rule import delta_warning
 from deniably.design.exact_totals import exact_totals
 from deniably.design.gridding import grid_note, uneven_note
+from deniably.design.mixer_plan import answer_losses
+from deniably.design.plan_table import mixer_notes
 from deniably.design.planning import plan_figures
-from deniably.device.ledger import DELTA_LIMIT, Limits
+from deniably.device.ledger import DELTA_LIMIT, Account, Limits
 from deniably.results.poisoning_report import MORE, of_question
 from deniably.survey.odds import odds_text
 from deniably.survey.privacy import to_decimal_text
@@ -41,6 +43,9 @@ definition and in the picture. Measured with gzip on outlines of 40 to 4,000 cha
 per cent (tests/server/test_outlines.py)."""
 _TEXTS = 3  # columns
 _TEXT_COLUMNS = ("question", "type", "mechanism", "odds", "epsilon", "delta")
+_MIXED_COLUMNS = ("question", "type", "mechanism", "server alone", "together", "margin")
+"""With a mixer: the odds against the survey's server alone, and if the mixer works together with
+it."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,7 +55,9 @@ class Checked(Table):
 
     Each row has a question's name, type and mechanism, and ``odds``, ``epsilon`` and ``delta`` as
     texts. ``margin`` is half the 95 % interval with 1,000 respondents: a fraction of 1 for a share
-    of 30 %, a fraction of the range for a mean. Of several figures it is the widest.
+    of 30 %, a fraction of the range for a mean. Of several figures it is the widest. In a survey
+    with a mixer ``server_odds`` and ``server_epsilon`` are those of one answer against the server
+    alone; the others hold if mixer and server work together.
     ``alternatives`` lists such a margin for every mechanism that an author can name; it is empty
     where there is no choice of mechanisms. ``fake_report`` is how many honest reports one fake
     report can outweigh, and ``fake_shift`` how far 5 % of fake reports can move a figure: a
@@ -92,17 +99,10 @@ def check_survey(source: str | Path | Mapping[str, object]) -> Checked:
     )
     rows = list(_rows(survey))
     refused = refusals(survey)
-    shown = [
-        [*(str(row[key]) for key in _TEXT_COLUMNS), _margin_text(row["margin"])] for row in rows
-    ]
-    shown += [[*line, ""] for line in _totals(survey)]
-    shown = [[*_TEXT_COLUMNS, "margin"], *shown]
-    if not survey.total.delta:  # nor has any question
-        shown = [[*line[:5], line[6]] for line in shown]
     return Checked(
         caption=f"{survey.name}: {survey.title}",
         rows=rows,
-        lines=shown,
+        lines=_mixed_lines(survey, rows) if survey.mixer else _lines(survey, rows),
         texts=_TEXTS,
         notes=[*compiling_notes, *notes_on(survey), *refused],
         survey=survey,
@@ -111,11 +111,33 @@ def check_survey(source: str | Path | Mapping[str, object]) -> Checked:
     )
 
 
+def _lines(survey: Survey, rows: Sequence[Mapping[str, Cell]]) -> list[list[str]]:
+    shown = [
+        [*(str(row[key]) for key in _TEXT_COLUMNS), _margin_text(row["margin"])] for row in rows
+    ]
+    shown += [[*line, ""] for line in _totals(survey)]
+    shown = [[*_TEXT_COLUMNS, "margin"], *shown]
+    if not survey.total.delta:  # nor has any question
+        shown = [[*line[:5], line[6]] for line in shown]
+    return shown
+
+
+def _mixed_lines(survey: Survey, rows: Sequence[Mapping[str, Cell]]) -> list[list[str]]:
+    """The table of a survey with a mixer: both odds of each question, and of all together."""
+    keys = ("question", "type", "mechanism", "server_odds", "odds")
+    shown = [[*(str(row[key]) for key in keys), _margin_text(row["margin"])] for row in rows]
+    alone, together = survey.server_loss, survey.total
+    both = [odds_text(loss.odds_bound) for loss in (alone, together)]
+    return [[*_MIXED_COLUMNS], *shown, [_together(survey), "", "", *both, ""]]
+
+
 def refusals(survey: Survey) -> list[str]:
     """Returns sentences on why devices would refuse the survey for its epsilon or its delta.
 
     The list is empty if they would accept it.
     """
+    if survey.mixer:
+        return list(_mixed_refusals(survey))
     refused: list[str] = []
     limit, of_author = Fraction(EPSILON_LIMIT), Limits().author
     at_once = survey.total if survey.count else survey.history  # a memo is paid for in advance
@@ -148,6 +170,26 @@ def refusals(survey: Survey) -> list[str]:
     return refused
 
 
+def _mixed_refusals(survey: Survey) -> Iterator[str]:
+    """Why devices would refuse a survey with a mixer, in one account or in the other."""
+    who = "in a terminal and in Python a respondent can set a higher limit, in a browser nobody can"
+    accounts: tuple[tuple[Account, Loss, str], ...] = (
+        ("server", survey.server_loss, "state smaller odds for the mixer"),
+        ("together", survey.total, "ask fewer questions, or state smaller odds for them"),
+    )
+    for account, loss, mend in accounts:
+        limit = Limits().of_scope("survey", account)
+        if not loss.at_most_epsilon(limit):
+            against = {
+                "server": "against the survey's server alone",
+                "together": "if the mixer and the survey's server work together",
+            }[account]
+            yield (
+                f"epsilon above {limit} {against}: {loss.epsilon_text()}. Devices refuse this"
+                f" survey; {who}. To mend it, {mend}."
+            )
+
+
 def dearest(survey: Survey) -> Question:
     """Returns the question with the largest privacy loss; the first of several with the same
     loss."""
@@ -158,6 +200,7 @@ def _rows(survey: Survey) -> Iterator[dict[str, Cell]]:
     margins: dict[str, float] = {}
     for planned in plan_figures(survey, n=MARGIN_AT, share=SHARE):
         margins[planned.question] = max(margins.get(planned.question, 0), planned.plan.margin)
+    alone = answer_losses(survey)
     sampled = survey.asked / len(survey.questions)
     for question in survey.questions:
         fake = of_question(question, sampled)
@@ -167,10 +210,18 @@ def _rows(survey: Survey) -> Iterator[dict[str, Cell]]:
             "mechanism": question.mechanism.described,
             **protection_texts(question.mechanism.loss),
             "margin": margins.get(question.name, inf),
-            "alternatives": _alternatives(question, sampled),
+            # What others cost depends on the blanks, which are those for this one.
+            "alternatives": "" if survey.mixer else _alternatives(question, sampled),
             "fake_report": None if fake is None else fake.exchange,
             "fake_shift": None if fake is None else fake.shift(MORE),
+            **_server_texts(alone.get(question.name)),
         }
+
+
+def _server_texts(loss: Loss | None) -> dict[str, Cell]:
+    if loss is None:
+        return {}
+    return {"server_odds": odds_text(loss.odds_bound), "server_epsilon": loss.epsilon_text()}
 
 
 def _alternatives(question: Question, reports: float) -> str:
@@ -226,6 +277,7 @@ def notes_on(survey: Survey) -> list[str]:
     They say what these cost, or what they give away.
     """
     return [
+        *mixer_notes(survey),
         *_grid_notes(survey),
         *_outline_notes(survey),
         *_delta_notes(survey),
@@ -253,6 +305,8 @@ def _delta_notes(survey: Survey) -> Iterator[str]:
 
 def _lone_lines(survey: Survey) -> Iterator[str]:
     """What a list of the reports shows to somebody who has the copy of a device."""
+    if survey.mixer:  # reports travel apart, a line has one value
+        return
     lines = fewest_lines(survey)
     alone = lone_share(survey, lines)
     if survey.results.reports_to == "never" or alone <= MANY:

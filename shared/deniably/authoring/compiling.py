@@ -15,6 +15,7 @@ from math import sqrt
 from statistics import fmean
 from typing import NoReturn, cast
 
+import msgspec
 from msgspec.structs import replace
 
 from deniably.authoring.compile_question import published, sizes_together, together_question
@@ -26,6 +27,7 @@ from deniably.authoring.incompatible_keys import (
     problems_of_strata,
 )
 from deniably.authoring.key_types import WrittenBudget, WrittenWaves
+from deniably.authoring.mixers import local_privacy, mixer_for, mixer_problems
 from deniably.authoring.panels import remembering, usual_history, wave_problems
 from deniably.authoring.reading import read
 from deniably.authoring.recognition_notes import (
@@ -81,6 +83,10 @@ def compile_with_notes(document: object) -> tuple[Survey, list[str]]:
     else:
         plan = _plan(written)
         survey, notes = as_survey(_definition(written, plan, None)), plan.notes
+    if written.mixer:
+        mixer, mixer_notes = mixer_for(written.mixer, survey)
+        survey = as_survey(msgspec.to_builtins(survey) | {"mixer": msgspec.to_builtins(mixer)})
+        notes += mixer_notes
     _check_public_reports(written, survey)
     if survey.asked == 1 < len(survey.questions):
         notes.append(
@@ -125,8 +131,10 @@ def _checked(document: object) -> WrittenSurvey:
     problems: list[Problem] = []
     for index, (question, wrong) in enumerate(zip(written.questions, misplaced, strict=True)):
         path, budgeted = f"$.questions[{index}]", written.budget is not None
-        problems += [*wrong, *problems_in(question, path, budgeted=budgeted)]
+        mixed = written.mixer is not None
+        problems += [*wrong, *problems_in(question, path, budgeted=budgeted, mixed=mixed)]
     problems += [*problems_between(written.questions), *problems_of_strata(written)]
+    problems += mixer_problems(written)
     if written.waves:
         problems += dict.fromkeys(wave_problems(written))
     if problems:
@@ -158,7 +166,10 @@ def _plan(written: WrittenSurvey) -> _Plan:
     # What is published differs from what was written, which costs are measured against.
     sent = [remembering(each, afresh=waves.afresh) for each in questions] if waves else questions
     if written.budget is None:
-        return _Plan(questions, sent, [question.privacy for question in sent], None, [])
+        privacies = [
+            local_privacy(question) if written.mixer else question.privacy for question in sent
+        ]
+        return _Plan(questions, sent, privacies, None, [])
     spent = _spend(written.budget, sent, everybody=waves is not None)
     if spent.product:
         words = Words(written.language)
@@ -219,7 +230,8 @@ def _offers_part(written: WrittenSurvey, plan: _Plan) -> bool:
         return written.part
     several = (plan.ask or len(plan.questions)) > 1
     public = written.results.reports == "public"
-    return several and not (_hides(plan.questions) or written.waves or public)
+    whole = _hides(plan.questions) or written.waves or written.mixer
+    return several and not (whole or public)
 
 
 def _hides(questions: Iterable[WrittenQuestion]) -> bool:

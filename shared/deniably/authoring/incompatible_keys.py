@@ -42,13 +42,16 @@ _NONE = {
 """Labels for "nothing ticked", which the form offers already."""
 
 
-def problems_in(question: WrittenQuestion, path: str, *, budgeted: bool) -> Iterator[Problem]:
+def problems_in(
+    question: WrittenQuestion, path: str, *, budgeted: bool, mixed: bool = False
+) -> Iterator[Problem]:
     """Yields the problems of one question, such as keys that do not go together.
 
     All keys must be those of the question's type. If the survey has a budget (``budgeted``), the
-    question must not state a privacy of its own.
+    question must not state a privacy of its own; if it has a mixer (``mixed``), it need not.
     """
-    yield from _privacy_problems(question, path, budgeted=budgeted)
+    if question.promised or not mixed:
+        yield from _privacy_problems(question, path, budgeted=budgeted)
     for check in _CHECKS:
         yield from check(question, path)
 

@@ -16,6 +16,7 @@ from msgspec import Meta
 from deniably.core.canonical import LARGEST_INTEGER
 from deniably.design.best_mechanisms import Beyond
 from deniably.design.named_mechanisms import NAMES
+from deniably.survey.mixer import MOST_BLANKS
 from deniably.survey.parts import (
     CHOICES,
     FEW_CHOICES,
@@ -500,6 +501,74 @@ Strata = Annotated[
         "{site: [north, south]}: the groups that respondents come in, as their links say"
         f" (?site=north); at most {MOST_STRATA} strata with all keys together. They are public:"
         " they are not randomised"
+    ),
+]
+_OneLine = Annotated[str, Meta(min_length=1, max_length=255, pattern=r"\S")]
+
+
+class WrittenOffer(Value, frozen=True, kw_only=True):
+    """A mixer's signed offer, as whoever runs the mixer gave it to the author."""
+
+    address: Annotated[_OneLine, says("the mixer's address")]
+    by: Annotated[_OneLine, says("who runs the mixer")]
+    key: Annotated[_OneLine, says("the mixer's key of envelopes")]
+    signing: Annotated[_OneLine, says("the mixer's key of signatures")]
+    signature: Annotated[_OneLine, says("the mixer's signature of the offer")]
+
+
+class WrittenMixer(Value, frozen=True, kw_only=True):
+    """Says which mixer the answers travel through, and what the server alone may learn."""
+
+    offer: Annotated[
+        _OneLine | WrittenOffer,
+        says(
+            "the file with the mixer's signed offer, in the folder of the survey, such as"
+            " offer.json; or what is in it"
+        ),
+    ]
+    open: Annotated[
+        _OneLine | None,
+        says("the key of envelopes of the survey's server, which is needed to publish"),
+    ] = None
+    odds: Annotated[
+        Numeral | None,
+        says(
+            "what all answers of one person together may give away to the survey's server alone: a"
+            " number or a fraction such as 13/7, from about 1.0101 to 22026",
+            type=["number", "string"],
+            pattern="^[1-9][0-9]*(/[1-9][0-9]*)?$",
+            minimum=1,
+            maximum=22027,
+        ),
+    ] = None
+    epsilon: Annotated[
+        Numeral | None,
+        says("the same as an epsilon: a number from 0.01 to 10", **_EPSILON),
+    ] = None
+    delta: Annotated[
+        Numeral | None,
+        says(
+            "the chance with which that may fail, one over a whole number of 10000 or more (default"
+            " 0.000001)",
+            type="number",
+            exclusiveMinimum=0,
+            maximum=float(LARGEST_DELTA),
+        ),
+    ] = None
+    blanks: Annotated[
+        Annotated[int, Meta(ge=1, le=MOST_BLANKS)] | None,
+        says(
+            f"how many blanks the mixer adds to each question, from 1 to {MOST_BLANKS} (default:"
+            " the fewest that are enough)"
+        ),
+    ] = None
+
+
+Mixer = Annotated[
+    WrittenMixer | None,
+    says(
+        "{offer: offer.json, odds: 3}: the answers travel through a mixer, which somebody else"
+        " runs; it adds blanks to them and removes what shows who sent what"
     ),
 ]
 Results = Annotated[WrittenResults, says("when the results are shown")]

@@ -18,6 +18,7 @@ from deniably.authoring.checking import MARGIN_AT, notes_on, protection_texts, r
 from deniably.authoring.compile_question import published
 from deniably.authoring.compiling import compile_with_notes
 from deniably.authoring.incompatible_keys import problems_in
+from deniably.authoring.mixers import has_key
 from deniably.authoring.reading import document_problems, read
 from deniably.authoring.special_designs import SpecialDesign, special_designs
 from deniably.authoring.ways import (
@@ -32,11 +33,13 @@ from deniably.authoring.written import Choosing, WrittenQuestion
 from deniably.core.errors import BadSurvey, Problem
 from deniably.core.steering import one_line
 from deniably.design.at_privacy import promised
+from deniably.design.mixer_plan import answer_losses
 from deniably.design.planning import Goal, estimable_groups, margin_for
 from deniably.design.power import Needed, about_needed
 from deniably.design.stand_ins import StandIns
 from deniably.estimation.figures import Group, SingleMean
 from deniably.survey.guessing_rates import Guessing, Rate, guessing, rate_text
+from deniably.survey.mixer import Mixer
 from deniably.survey.questions import Question
 from deniably.survey.spending import FULL, privacy_spent
 from deniably.survey.survey import MOST_QUESTIONS, Survey, Waves
@@ -211,7 +214,7 @@ def quick_check(
     about = stand_ins is not None and bool(stand_ins.missing)
     return replace(
         view,
-        digest=None if about else survey.digest,
+        digest=None if about or not has_key(survey) else survey.digest,
         notes=[one_line(note) for note in (*notes, *notes_on(survey))],
         about=about,
     )
@@ -221,26 +224,36 @@ def _view(document: Document, survey: Survey, n: int, *, compares: bool) -> Quic
     rates, page = guessing(survey), first_page(survey)
     needed = _needed(survey)
     return QuickCheck(
-        used=Used(
-            privacy_spent(survey.total),
-            FULL,
-            {each.name: privacy_spent(each.mechanism.loss) for each in survey.questions},
-            privacy_spent(survey.history) if isinstance(survey.waves, Waves) else None,
-        ),
+        used=_used(survey),
         refused=refusals(survey),
         guessing=_scale(rates, f"{page.promise} {page.doubt}"),
         asked=survey.asked,
         questions=list(_questions(document, survey, rates, needed, n)),
         n_openly=max((each.openly for each in needed), default=None),
         experts=list(_experts(survey)),
-        ways=ways(document, survey, n) if compares else [],
-        mends=mends(document, survey, n),
+        # Other designs of a survey with a mixer would need other blanks.
+        ways=ways(document, survey, n) if compares and not survey.mixer else [],
+        mends=[] if survey.mixer else mends(document, survey, n),
         designs=special_designs(survey, rates, n),
         first_page=page.paragraphs,
     )
 
 
+def _used(survey: Survey) -> Used:
+    """What is spent of the limit; with a mixer, against the survey's server alone."""
+    losses = {each.name: each.mechanism.loss for each in survey.questions}
+    losses |= answer_losses(survey)
+    return Used(
+        privacy_spent(survey.server_loss),
+        FULL,
+        {name: privacy_spent(loss) for name, loss in losses.items()},
+        privacy_spent(survey.history) if isinstance(survey.waves, Waves) else None,
+    )
+
+
 def _needed(survey: Survey) -> list[Needed]:
+    if survey.mixer:  # answers travel apart, so nobody knows who is in which half
+        return []
     try:
         return about_needed(survey, DIFFERENCE)
     except ValueError:  # no number of people is enough
@@ -315,13 +328,17 @@ def _also(written: WrittenQuestion, question: Question, survey: Survey, n: int) 
     except ValueError:  # no mechanism of that name takes one more
         return {}
     reports = survey.asked / len(survey.questions)
-    margins = [_margin(group, more, reports, n) for group in estimable_groups(more)]
+    mixer = survey.mixer
+    blanks = mixer.blanks / n if isinstance(mixer, Mixer) else 0.0
+    margins = [_margin(group, more, reports, n, blanks) for group in estimable_groups(more)]
     return {name: max(margins)} if margins else {}
 
 
-def _margin(group: Group, question: Question, reports: float, n: int) -> float:
-    """The margin of ``n`` respondents, of whom the fraction ``reports`` answers the question."""
-    goal = Goal(lambda _: group.variance(question.report_mechanism), group.spread(), reports)
+def _margin(group: Group, question: Question, reports: float, n: int, blanks: float) -> float:
+    """The margin of ``n`` respondents, of whom the fraction ``reports`` answers the question, with
+    so many ``blanks`` for each of them."""
+    mechanism = question.report_mechanism
+    goal = Goal(lambda _: group.variance(mechanism, None, blanks), group.spread(), reports)
     return margin_for(goal, question.mechanism.loss.epsilon, n).margin
 
 

@@ -16,7 +16,7 @@ _HEAD = {
     "$comment": "What an author writes, in YAML or JSON. Publishing turns it into the exact"
     " integers that devices use.",
     "description": "a group of keys: name, title, questions and, if wanted, intro, contact,"
-    " language, results, budget, waves, invited, part, strata",
+    " language, results, budget, waves, invited, part, strata, mixer",
 }
 
 _Schema = dict[str, Any]

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path, PurePosixPath
 from typing import Any, cast
+
+import msgspec
 
 from deniably.authoring.compiling import compile_survey, load
 from deniably.authoring.documents import span_of
 from deniably.authoring.geojson import lines_of
 from deniably.authoring.outlines import Side, outline
 from deniably.core.bounded_files import SMALL, read_file
+from deniably.core.canonical import canonical
 from deniably.core.errors import BadInput, BadSurvey, Problem
 from deniably.survey.parts import OUTLINE
 from deniably.survey.survey import Survey, as_survey
+from deniably.trust.mixer_offer import read_offer
 
 
 def load_survey(source: str | Path | Mapping[str, object]) -> Survey:
@@ -54,7 +58,35 @@ def read_document(source: str | Path | Mapping[str, object]) -> object:
     """
     if isinstance(source, Mapping):
         return _written(source)
-    return load(with_outlines(read_file(source, SMALL), Path(source).parent))
+    return load(with_named_files(read_file(source, SMALL), Path(source).parent))
+
+
+def with_named_files(text: bytes, folder: Path) -> bytes:
+    """Returns an author's text with the content of the files in ``folder`` that it names: outlines
+    of maps and the offer of a mixer.
+
+    So a server, which reads no files, gets them too. All else stays as it is. Raises BadSurvey
+    where such a file cannot be read or used.
+    """
+    return _with_offer(with_outlines(text, folder), folder)
+
+
+def _with_offer(text: bytes, folder: Path) -> bytes:
+    if b"mixer" not in text:
+        return text
+    document = load(text)
+    mixer = cast(dict[str, Any], document).get("mixer") if isinstance(document, dict) else None
+    name = cast(dict[str, Any], mixer).get("offer") if isinstance(mixer, dict) else None
+    whole = text.decode("utf-8-sig")
+    if not isinstance(name, str) or not (span := span_of(whole, "mixer", "offer")):
+        return text
+    try:
+        offer = read_offer(load(_read_beside(folder, name, "an offer", (".json",))))
+    except (ValueError, BadInput, OSError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        raise BadSurvey([Problem("$.mixer.offer", f"{name}: {why}")]) from None
+    written = canonical(msgspec.to_builtins(offer)).decode()
+    return f"{whole[: span[0]]}{written}{whole[span[1] :]}".encode()
 
 
 def with_outlines(text: bytes, folder: Path) -> bytes:
@@ -73,7 +105,7 @@ def with_outlines(text: bytes, folder: Path) -> bytes:
     # From the last one back, so that the places of the earlier ones stay valid.
     for index, name, sides in reversed(named):
         try:
-            drawn = outline(lines_of(_read_beside(folder, name)), sides)
+            drawn = outline(lines_of(_read_beside(folder, name, *_OUTLINES)), sides)
         except (ValueError, BadInput, OSError) as error:
             why = error.strerror if isinstance(error, OSError) else error
             problems.insert(0, Problem(f"$.questions[{index}].outline", f"{name}: {why}"))
@@ -116,12 +148,15 @@ def _side(part: dict[str, Any]) -> Side:
     return side
 
 
-def _read_beside(folder: Path, name: str) -> bytes:
-    """The file. A survey is passed on: it may name files beside it alone, and of this kind."""
+_OUTLINES = ("an outline", (".geojson", ".json"))
+
+
+def _read_beside(folder: Path, name: str, what: str, kinds: Sequence[str]) -> bytes:
+    """The file. A survey is passed on: it may name files beside it alone, and of these kinds."""
     path = PurePosixPath(name)
-    if path.is_absolute() or ".." in path.parts or path.suffix not in (".geojson", ".json"):
+    if path.is_absolute() or ".." in path.parts or path.suffix not in kinds:
         raise ValueError(
-            "an outline is the name of a .geojson or .json file in the folder of the survey, or"
+            f"{what} is the name of a {' or '.join(kinds)} file in the folder of the survey, or"
             " below it"
         )
     return read_file(folder / path, SMALL)

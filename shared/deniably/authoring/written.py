@@ -461,6 +461,7 @@ class WrittenSurvey(Value, frozen=True, kw_only=True):
     waves: key_types.Waves = None
     budget: key_types.Budget = None
     strata: key_types.Strata = None
+    mixer: key_types.Mixer = None
 
 
 # --- what questions have in common ------------------------------------------------------------

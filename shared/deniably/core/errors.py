@@ -170,6 +170,7 @@ class BudgetSpent(Refused):
 
     Attributes: ``scope`` of the limit (survey, author or overall), the loss ``spent`` so far and
     the loss ``asked`` for now, and ``limit``, an epsilon (a delta where ``of_delta`` is true).
+    ``together`` is true where the losses are those that count if mixers work together with servers.
     ``until`` is the first day, such as 2027-03-03, on which old losses no longer count and the
     report fits the limit; None if there is no such day.
     """
@@ -177,10 +178,18 @@ class BudgetSpent(Refused):
     until: str | None = None
 
     def __init__(
-        self, scope: str, spent: Loss, asked: Loss, limit: Fraction, *, of_delta: bool = False
+        self,
+        scope: str,
+        spent: Loss,
+        asked: Loss,
+        limit: Fraction,
+        *,
+        of_delta: bool = False,
+        together: bool = False,
     ) -> None:
         self.scope = scope
         self.of_delta = of_delta
+        self.together = together
         self.spent = spent
         self.asked = asked
         self.limit = limit
@@ -194,8 +203,9 @@ class BudgetSpent(Refused):
             if of_delta
             else (f"epsilon {spent.epsilon_text()}", asked.epsilon_text())
         )
+        together_with = " if mixers work together with servers" if together else ""
         super().__init__(
-            f"this device has given away at most {before} {where}, and this"
+            f"this device has given away at most {before} {where}{together_with}, and this"
             f" would add {more}: more than its limit of {float(limit):g}"
         )
 

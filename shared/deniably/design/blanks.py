@@ -43,11 +43,9 @@ from deniably.design.composition import (
     privacy_profile,
 )
 from deniably.mechanisms.law import Law, Randomiser, Supporting
+from deniably.survey.mixer import MOST_BLANKS
 
 Floats = npt.NDArray[np.float64]
-
-MOST_BLANKS = 20_000
-"""The largest number of blanks for a question that is looked for."""
 
 _FIRST_TRIED = 16
 _UP = 1 + 1e-8

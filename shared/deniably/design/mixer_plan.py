@@ -23,8 +23,10 @@ from deniably.design.budgeting import part
 from deniably.design.planning import variance_at
 from deniably.estimation.figures import Group, groups
 from deniably.mechanisms import Mechanism
+from deniably.survey.mixer import Mixer
 from deniably.survey.privacy import Privacy
 from deniably.survey.questions import Question
+from deniably.survey.survey import Survey
 
 LOCAL_ODDS = Fraction(8)
 """The local odds of each question where the author states none."""
@@ -32,6 +34,8 @@ DELTA = 1e-6
 """The probability with which the promise against the server need not hold."""
 
 _PLACES = 10**12
+_STEPS = 10**6
+"""Of the epsilon of one answer, from 0 to 1."""
 
 
 @dataclass(frozen=True)
@@ -121,6 +125,25 @@ def plan_mixer(
         max(losses),
         tuple(rows),
     )
+
+
+def answer_losses(survey: Survey) -> dict[str, Loss]:
+    """Returns {question: privacy loss of one answer to it} of a survey with a mixer.
+
+    The loss is that against the survey's server alone, rounded up. It is no part of the claim for
+    all answers: never add losses up. The result is empty without a mixer.
+    """
+    if not isinstance(survey.mixer, Mixer):
+        return {}
+    blanks, delta = survey.mixer.blanks, survey.mixer.claim.loss.delta
+    pairs = {each.name: HiddenPair.of(each.report_mechanism) for each in survey.questions}
+    epsilons = {
+        pair: mixed_epsilon([blanks_law(blanks, pair)], float(delta)) for pair in pairs.values()
+    }
+    return {
+        name: Loss(exponent=Fraction(math.ceil(epsilons[pair] * _STEPS), _STEPS), delta=delta)
+        for name, pair in pairs.items()
+    }
 
 
 def _at(question: Question, odds: Fraction) -> Mechanism:

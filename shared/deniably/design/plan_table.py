@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from deniably.core.counting import people
 from deniably.core.table import Cell, Table
 from deniably.design.delta_rule import delta_warning
+from deniably.design.mixer_plan import answer_losses
 from deniably.design.planning import ASKED, PlanRow, combined_plan, plan_figures
 from deniably.design.release_of_counts import counts_notes
 from deniably.survey.guessing_rates import rate_text
+from deniably.survey.mixer import Mixer
 from deniably.survey.odds import odds_at, odds_text, surest
 from deniably.survey.privacy import to_decimal_text
 from deniably.survey.survey import Survey
@@ -30,7 +32,9 @@ class Planned(Table):
     probability of a right guess between two equally likely answers), ``delta`` (a text), ``n``
     respondents and a ``note``. ``margin`` is half an interval, as a fraction of 1 for a share or of
     the range for a mean. ``direct`` is how many people direct questions without noise would need,
-    ``curator`` how many a trusted curator would need, and ``design_effect`` is n / direct.
+    ``curator`` how many a trusted curator would need, and ``design_effect`` is n / direct. In a
+    survey with a mixer ``server_odds`` and ``server_epsilon`` are those against the survey's server
+    alone; the others hold if the mixer works together with it.
     """
 
 
@@ -74,7 +78,46 @@ def plan_survey(
         )
     rows.append(PlanRow(TOGETHER, "", combined_plan(survey, rows), delta=survey.total.delta))
     more = counts_notes(survey, rows[-1].plan.n) if counts else []
-    return planned(rows, confidence, f"{survey.name}: {survey.title}", more)
+    table = planned(rows, confidence, f"{survey.name}: {survey.title}", more)
+    return _with_mixer(table, survey, rows, confidence) if survey.mixer else table
+
+
+def _with_mixer(
+    table: Planned, survey: Survey, rows: Sequence[PlanRow], confidence: float
+) -> Planned:
+    """The table of a plan with both odds of each row, in place of those for a trusted curator."""
+    alone = answer_losses(survey) | {TOGETHER: survey.server_loss}
+    heading = ("question", "figure", "server alone", "together", "respondents", "margin")
+    lines: list[tuple[str, ...]] = [(*heading, "asked directly")]
+    cells: list[dict[str, Cell]] = []
+    for row, shown in zip(rows, table.rows, strict=True):
+        loss, plan = alone[row.question], row.plan
+        odds = [odds_text(loss.odds_bound), odds_text(odds_at(plan.epsilon))]
+        numbers = (f"{plan.n:,}", f"{100 * plan.margin:.1f} %", f"{plan.direct:,}")
+        lines.append((row.question, row.figure, *odds, *numbers))
+        server = {"server_epsilon": loss.epsilon, "server_odds": float(loss.odds_bound)}
+        cells.append({**shown, **server})
+    notes = [
+        *(f"{row.question}, {row.figure}: {row.note}" for row in rows if row.note),
+        *mixer_notes(survey),
+        f"Margins hold in {100 * confidence:g} of 100 surveys.",
+    ]
+    return replace(table, rows=cells, lines=lines, notes=notes)
+
+
+def mixer_notes(survey: Survey) -> list[str]:
+    """Returns sentences on the two odds of a survey with a mixer; none for another one."""
+    if not isinstance(survey.mixer, Mixer):
+        return []
+    by, blanks = survey.mixer.by, survey.mixer.blanks
+    chance = 1 / survey.mixer.claim.loss.delta
+    return [
+        "Server alone: how far at most the survey's server can shift the odds between two answers,"
+        " or between two lists of answers to everything, by what it gets, if the mixer adds its"
+        f" {blanks:,} blanks to each question. This can fail once in {int(chance):,}. The odds of"
+        " all together are no product of those of single answers.",
+        f"Together: the same if {by} works together with the server, or adds no blanks.",
+    ]
 
 
 def planned(

@@ -10,8 +10,9 @@ many if a trusted curator published true answers at the same epsilon.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, floor, inf, sqrt
 from statistics import NormalDist
@@ -25,6 +26,7 @@ from deniably.estimation.figures import Buckets, Group, Shares, groups
 from deniably.estimation.scores import of_choice, of_target
 from deniably.estimation.shares_among_asked import FollowUp, expected_margin, follow_ups
 from deniably.estimation.shares_within_rows import WIDEST
+from deniably.survey.mixer import Mixer
 from deniably.survey.privacy import Privacy
 from deniably.survey.questions import Point, Question
 from deniably.survey.survey import Survey
@@ -63,12 +65,20 @@ class Goal:
 
     ``variance(epsilon)`` is the variance of an estimate from one report with this epsilon.
     ``spread`` is the variance of one true answer: f (1 - f) for a share, at most 1/4. ``reports``
-    is the fraction of respondents who answer (1 unless questions are sampled).
+    is the fraction of respondents who answer (1 unless questions are sampled). In a survey with a
+    mixer ``mixed(n)`` is n times the variance of an estimate from n respondents, with the blanks.
     """
 
     variance: Callable[[float], float]
     spread: float
     reports: float = 1.0
+    mixed: Callable[[int], float] | None = None
+
+    def half(self, epsilon: float, n: int, z: float) -> float:
+        """Returns half the width of an interval of n respondents; ``z`` is the normal quantile of
+        its confidence."""
+        variance = self.variance(epsilon) / self.reports if self.mixed is None else self.mixed(n)
+        return z * sqrt(variance / n)
 
 
 def share_goal(
@@ -120,10 +130,22 @@ def respondents_for(goal: Goal, epsilon: float, margin: float, confidence: float
     z = _z(confidence)
     variance = goal.variance(epsilon) / goal.reports
     n = max(1, floor(z * z * variance / (margin * margin) * (1 - 1e-12)))
+    if goal.mixed is not None:
+        n = _least_with_blanks(goal, epsilon, n, margin, z)
     # The formula may be one off by rounding, so it starts below and the margin itself decides.
-    while _half(variance, n, z) > margin:  # at most twice; so the margin of n is never above
+    while goal.half(epsilon, n, z) > margin:  # at most twice; so the margin of n is never above
         n += 1
     return _plan(goal, epsilon, n, margin, z)
+
+
+def _least_with_blanks(goal: Goal, epsilon: float, n: int, margin: float, z: float) -> int:
+    """The fewest respondents for a margin, from ``n`` on, which would do without blanks."""
+    few, many = n - 1, n
+    while goal.half(epsilon, many, z) > margin:
+        few, many = many, 2 * many
+    return bisect_left(
+        range(many), True, lo=few + 1, key=lambda n: goal.half(epsilon, n, z) <= margin
+    )
 
 
 def margin_for(goal: Goal, epsilon: float, n: int, confidence: float = 0.95) -> Plan:
@@ -132,7 +154,7 @@ def margin_for(goal: Goal, epsilon: float, n: int, confidence: float = 0.95) -> 
     if n < 1:
         raise ValueError(f"n is {n:,} respondents; give at least 1")
     z = _z(confidence)
-    return _plan(goal, epsilon, n, _half(goal.variance(epsilon) / goal.reports, n, z), z)
+    return _plan(goal, epsilon, n, goal.half(epsilon, n, z), z)
 
 
 def epsilon_for(goal: Goal, n: int, wanted: float, confidence: float = 0.95) -> Plan:
@@ -146,7 +168,7 @@ def epsilon_for(goal: Goal, n: int, wanted: float, confidence: float = 0.95) -> 
     z = _z(confidence)
 
     def fits(hundredths: int) -> bool:
-        return _half(goal.variance(hundredths / 100) / goal.reports, n, z) <= wanted
+        return goal.half(hundredths / 100, n, z) <= wanted
 
     low, high = _SMALLEST - 1, _LARGEST
     if not fits(high):
@@ -227,19 +249,21 @@ def plan_figures(
     epsilon that each question would need. A group of figures is one row, for the figure with the
     largest variance. ``share`` is the expected share, by default the one with the largest variance.
     For a question with ``show_if``, margins are of shares of all people. A note has the margin
-    among the people who are asked, if these are a fraction ``asked`` of all. Raises ValueError
-    where neither n nor margin is given, and where no epsilon is enough.
+    among the people who are asked, if these are a fraction ``asked`` of all. In a survey with a
+    mixer margins take its blanks into account. Raises ValueError where neither n nor margin is
+    given, where no epsilon is enough, and where a survey with a mixer is planned at others.
     """
     if share is not None:
         _check_share(share)
     _check_asked(asked)
     conditional, as_planned = follow_ups(survey), times == 1 and None in (n, margin)
     reports = survey.asked / len(survey.questions)
+    blanks = _blanks_of(survey, as_planned=as_planned)
 
     def solve(question: Question, group: Group) -> Plan:
         own, spread = times * question.mechanism.loss.epsilon, group.spread(share)
         refitted = Goal(lambda at: variance_at(question, group, share, at), spread, reports)
-        as_asked = Goal(lambda _: group.variance(question.report_mechanism, share), spread, reports)
+        as_asked = _as_asked(question, group, share, reports, blanks)
         # At the survey's own epsilon the published mechanism counts, at another the best one for
         # that.
         if times != 1:
@@ -276,6 +300,34 @@ def plan_figures(
         for group in estimable_groups(question)
         for plan in [solve(question, group)]
     ]
+
+
+def _blanks_of(survey: Survey, *, as_planned: bool) -> int:
+    """The blanks of each question; 0 without a mixer. Raises ValueError where a survey with a mixer
+    is planned at other odds, for which other blanks would be needed."""
+    if not isinstance(survey.mixer, Mixer):
+        return 0
+    if not as_planned:
+        raise ValueError(
+            "a survey with a mixer is planned at its own odds: give n or margin alone; for other"
+            " odds, change those of the mixer or of its questions"
+        )
+    return survey.mixer.blanks
+
+
+def _as_asked(
+    question: Question, group: Group, share: float | None, reports: float, blanks: int
+) -> Goal:
+    """The goal of a group of figures with the published mechanism, whatever the epsilon."""
+    mechanism = question.report_mechanism
+    goal = Goal(lambda _: group.variance(mechanism, share), group.spread(share), reports)
+    if not blanks:
+        return goal
+
+    def mixed(n: int) -> float:
+        return group.variance(mechanism, share, blanks / n)
+
+    return replace(goal, mixed=mixed)
 
 
 def _among(
@@ -375,11 +427,6 @@ def _plan(goal: Goal, epsilon: float, n: int, margin: float, z: float) -> Plan:
         direct_respondents(goal.spread, margin, z),
         curator_respondents(goal.spread, epsilon, margin, z),
     )
-
-
-def _half(variance: float, n: int, z: float) -> float:
-    """Half the width of the interval."""
-    return z * sqrt(variance / n)
 
 
 def _z(confidence: float) -> float:

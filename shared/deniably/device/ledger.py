@@ -3,13 +3,17 @@
 A ledger is a tuple of entries and only grows. Charges add up by sequential composition: odds
 multiply, exponents and deltas add (Dwork and Roth 2014, theorem 3.16). In the total of an author
 and in that over all, a charge counts for 365 days; in a survey's it counts for good.
+
+The same entries are added up in two accounts. What a survey gives away against its server alone
+counts in the first; what it gives away if a mixer and the server work together, in the second. They
+differ in surveys with a mixer alone.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
@@ -23,6 +27,7 @@ import msgspec
 from deniably.core.dates import is_date
 from deniably.core.errors import BudgetSpent
 from deniably.core.loss import Loss
+from deniably.survey.mixer import Mixer
 from deniably.survey.parts import FieldName, SurveyName
 from deniably.survey.survey import EPSILON_LIMIT
 
@@ -32,8 +37,18 @@ SCOPES: tuple[Scope, ...] = ("survey", "author", "overall")
 ENDING_SCOPES: tuple[Scope, ...] = ("author", "overall")
 """The scopes in whose totals a charge stops counting after 365 days."""
 
+Account = Literal["server", "together"]
+"""What is counted: what servers learn alone, or together with mixers (SPEC 8)."""
+ACCOUNTS: tuple[Account, ...] = ("server", "together")
+
 LARGEST_LIMIT = 64
 """The largest epsilon that an owner may set as a limit."""
+TOGETHER_LIMITS: dict[Scope, Fraction] = {
+    "survey": Fraction(25),
+    "author": Fraction(50),
+    "overall": Fraction(LARGEST_LIMIT),
+}
+"""The limits of the second account, unless the owner set larger ones for the first."""
 DELTA_LIMIT = Fraction(1, 1000)
 """The largest delta of a total: the probability that the promises in it do not hold."""
 
@@ -48,13 +63,35 @@ Author = Annotated[str, msgspec.Meta(pattern=r"^([0-9a-f]{64})?\Z")]
 Digest = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
 
 
+class MixedLoss(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What an entry adds to the loss of a survey with a mixer against its server alone.
+
+    ``epsilon`` and ``delta`` are fractions as texts, ``mixer`` is the mixer's signing key. A claim
+    is for a whole survey: it is in the entry of the first question, and 0 in all others.
+    """
+
+    epsilon: str
+    delta: str
+    mixer: Digest
+
+    def __post_init__(self) -> None:
+        _fraction(self.epsilon)
+        if _fraction(self.delta) >= 1:
+            raise ValueError(f"the delta of a mixer's claim is {self.delta}; it is below 1")
+
+    @property
+    def loss(self) -> Loss:
+        """The privacy loss against the survey's server alone."""
+        return Loss(exponent=_fraction(self.epsilon), delta=_fraction(self.delta))
+
+
 class LedgerEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A charge to the privacy budget: the day (UTC), the survey, the question, and the privacy
     loss.
 
     ``author`` is the public key of the survey's author, empty if unknown. ``version`` is the
-    definition's digest. ``odds``, ``exponent`` and ``delta`` are fractions as texts. An entry holds
-    no answer.
+    definition's digest. ``odds``, ``exponent`` and ``delta`` are fractions as texts. ``mixed`` is
+    there in a survey with a mixer. An entry holds no answer.
     """
 
     day: Day
@@ -65,6 +102,7 @@ class LedgerEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     odds: str
     exponent: str
     delta: str
+    mixed: MixedLoss | msgspec.UnsetType = msgspec.UNSET
 
     def __post_init__(self) -> None:
         if _fraction(self.odds) < 1 or _fraction(self.delta) >= 1:
@@ -76,8 +114,14 @@ class LedgerEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def loss(self) -> Loss:
-        """The privacy loss that was charged."""
+        """The privacy loss that was charged. It holds whoever works together."""
         return Loss(_fraction(self.odds), _fraction(self.exponent), _fraction(self.delta))
+
+    def counts(self, account: Account) -> Loss:
+        """Returns the privacy loss that counts in an account."""
+        if isinstance(self.mixed, MixedLoss) and account == "server":
+            return self.mixed.loss
+        return self.loss
 
 
 Ledger = tuple[LedgerEntry, ...]
@@ -87,7 +131,9 @@ Ledger = tuple[LedgerEntry, ...]
 class Limits:
     """The largest epsilon that a device spends on one survey, on one author, and overall.
 
-    ``delta`` is the largest delta of each of these three totals.
+    ``delta`` is the largest delta of each of these three totals. They are the limits against the
+    servers of surveys. If mixers work together with these, ``TOGETHER_LIMITS`` hold, or these where
+    they are larger.
     """
 
     survey: Fraction = Fraction(EPSILON_LIMIT)
@@ -107,10 +153,11 @@ class Limits:
         second = _limit(author) if author else max(first, cls.author)
         return cls(first, second, _limit(overall) if overall else max(second, cls.overall))
 
-    def of_scope(self, scope: Scope) -> Fraction:
-        """Returns the largest epsilon of one scope: "survey", "author" or "overall"."""
+    def of_scope(self, scope: Scope, account: Account = "server") -> Fraction:
+        """Returns the largest epsilon of one scope ("survey", "author" or "overall") in an
+        account."""
         limit: Fraction = getattr(self, scope)
-        return limit
+        return limit if account == "server" else max(limit, TOGETHER_LIMITS[scope])
 
 
 @dataclass(frozen=True)
@@ -150,31 +197,60 @@ def _shifted(day: str, days: int) -> str:
 
 
 def ledger_entry(
-    day: str, author: str, survey: str, version: str, question: str, loss: Loss
+    day: str,
+    author: str,
+    survey: str,
+    version: str,
+    question: str,
+    loss: Loss,
+    mixed: MixedLoss | msgspec.UnsetType = msgspec.UNSET,
 ) -> LedgerEntry:
-    """Returns the ledger's entry for a loss.
+    """Returns the ledger's entry for a loss, with what it is against the server alone in a survey
+    with a mixer (``mixed``).
 
     Odds and exponents of more than 400 digits are rounded up, by less than 2**-64.
     """
     texts = (str(_short(loss.odds)), str(_short(loss.exponent)), str(loss.delta))
-    return LedgerEntry(day, author, survey, version, question, *texts)
+    return LedgerEntry(day, author, survey, version, question, *texts, mixed)
 
 
-def total_loss(ledger: Iterable[LedgerEntry]) -> Loss:
-    """Returns the exact privacy loss of all entries together, by sequential composition."""
-    return sum((each.loss for each in ledger), Loss())
+def mixed_losses(mixer: Mixer) -> Iterator[MixedLoss]:
+    """Yields ``mixed`` of the entries of a survey, one after the other: the mixer's whole claim,
+    and from then on nothing."""
+    loss = mixer.claim.loss
+    yield MixedLoss(str(loss.exponent), str(loss.delta), mixer.signing)
+    while True:
+        yield MixedLoss("0", "0", mixer.signing)
+
+
+def total_loss(ledger: Iterable[LedgerEntry], account: Account = "server") -> Loss:
+    """Returns the exact privacy loss of all entries together in an account, by sequential
+    composition."""
+    return sum((each.counts(account) for each in ledger), Loss())
+
+
+def accounts(*ledgers: Iterable[LedgerEntry]) -> tuple[Account, ...]:
+    """Returns the accounts that can refuse a charge. Where no entry is of a survey with a mixer,
+    both have the same totals, and the first one has the smaller limits."""
+    mixed = any(each.mixed for ledger in ledgers for each in ledger)
+    return ACCOUNTS if mixed else ACCOUNTS[:1]
 
 
 def spent(
-    ledger: Sequence[LedgerEntry], version: str, author: str, since: CountedSince = CountedSince()
+    ledger: Sequence[LedgerEntry],
+    version: str,
+    author: str,
+    since: CountedSince = CountedSince(),
+    account: Account = "server",
 ) -> dict[Scope, Loss]:
-    """Returns {scope: privacy loss that counts} for a survey, for its author, and overall.
+    """Returns {scope: privacy loss that counts in an account} for a survey, for its author, and
+    overall.
 
     ``version`` is the digest of the survey's definition. Without ``since``, charges of every day
     count.
     """
     counted = counted_entries(ledger, version, author, since)
-    return {scope: total_loss(entries) for scope, entries in counted.items()}
+    return {scope: total_loss(entries, account) for scope, entries in counted.items()}
 
 
 def counted_entries(
@@ -203,14 +279,14 @@ class Leaving:
     loss: Loss
 
 
-def first_to_leave(counted: Sequence[LedgerEntry]) -> Leaving | None:
-    """Returns the loss of the oldest of these charges, and the day on which they stop counting;
-    None where no charge has a valid date."""
+def first_to_leave(counted: Sequence[LedgerEntry], account: Account = "server") -> Leaving | None:
+    """Returns the loss in an account of the oldest of these charges, and the day on which they stop
+    counting; None where no charge has a valid date."""
     days = [each.day for each in counted if is_date(each.day)]
     if not days:
         return None
     oldest = min(days)
-    loss = total_loss(each for each in counted if each.day == oldest)
+    loss = total_loss((each for each in counted if each.day == oldest), account)
     return Leaving(_shifted(oldest, COUNTED_DAYS), loss)
 
 
@@ -229,10 +305,11 @@ def charge(
 ) -> Ledger:
     """Returns the ledger with the charges of one report, ``entries``, added.
 
-    Raises BudgetSpent for the narrowest scope whose limit the charges would exceed. The error's
-    ``until`` is the first day on which they would fit, None if there is none. Without charges, the
-    ledger is returned as it is, even if a limit is exceeded already. Without ``since``, earlier
-    charges of every day count.
+    Raises BudgetSpent for the narrowest scope whose limit the charges would exceed, in the account
+    of servers or else in that of servers and mixers together. The error's ``until`` is the first
+    day on which they would fit, None if there is none. Without charges, the ledger is returned as
+    it is, even if a limit is exceeded already. Without ``since``, earlier charges of every day
+    count.
     """
     # What costs nothing is never refused, also where a limit is exceeded already (SPEC 8).
     if not entries:
@@ -248,9 +325,12 @@ def charge(
 def _check_totals(
     ledger: Ledger, entries: Sequence[LedgerEntry], limits: Limits, since: CountedSince
 ) -> None:
-    first, wanted = entries[0], total_loss(entries)
-    for scope, before in spent(ledger, first.version, first.author, since).items():
-        check_limits(scope, before, wanted, limits)
+    first = entries[0]
+    for account in accounts(ledger, entries):
+        wanted = total_loss(entries, account)
+        before = spent(ledger, first.version, first.author, since, account)
+        for scope, so_far in before.items():
+            check_limits(scope, so_far, wanted, limits, account)
 
 
 def _fits_on(ledger: Ledger, entries: Sequence[LedgerEntry], limits: Limits) -> str | None:
@@ -273,23 +353,27 @@ def _fits_on(ledger: Ledger, entries: Sequence[LedgerEntry], limits: Limits) -> 
     return _shifted(days[at], COUNTED_DAYS) if at < len(days) else None
 
 
-def check_limits(scope: Scope, before: Loss, added: Loss, limits: Limits) -> None:
-    """Raises BudgetSpent where ``before + added`` exceeds the scope's limit of epsilon or delta. If
-    ``added`` has no delta, the limit of delta is not checked."""
-    after, limit = before + added, limits.of_scope(scope)
+def check_limits(
+    scope: Scope, before: Loss, added: Loss, limits: Limits, account: Account = "server"
+) -> None:
+    """Raises BudgetSpent where ``before + added`` exceeds the scope's limit of epsilon or delta in
+    an account. If ``added`` has no delta, the limit of delta is not checked."""
+    after, limit = before + added, limits.of_scope(scope, account)
+    together = account == "together"
     if not after.at_most_epsilon(limit):
-        raise BudgetSpent(scope, before, added, limit)
+        raise BudgetSpent(scope, before, added, limit, together=together)
     if added.delta and after.delta > limits.delta:
-        raise BudgetSpent(scope, before, added, limits.delta, of_delta=True)
+        raise BudgetSpent(scope, before, added, limits.delta, of_delta=True, together=together)
 
 
-def share(loss: Loss, scope: Scope, limits: Limits) -> int:
-    """Returns the percentage of a scope's limit that a loss takes, rounded up.
+def share(loss: Loss, scope: Scope, limits: Limits, account: Account = "server") -> int:
+    """Returns the percentage of a scope's limit in an account that a loss takes, rounded up.
 
     The result is the larger of two percentages: of the limit of epsilon, and of the limit of
     delta.
     """
-    return max(percent(loss, limits.of_scope(scope)), percent(loss, limits.delta, of_delta=True))
+    epsilon = percent(loss, limits.of_scope(scope, account))
+    return max(epsilon, percent(loss, limits.delta, of_delta=True))
 
 
 def percent(loss: Loss, limit: Fraction, *, of_delta: bool = False) -> int:

@@ -8,7 +8,8 @@ here is pure; the client stores the document.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import repeat
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -16,7 +17,14 @@ import msgspec
 from deniably.core.canonical import canonical, digest, parse
 from deniably.core.coins import Coins
 from deniably.core.dates import is_date
-from deniably.core.errors import BadAnswer, BadMemory, BadReport, Uninvited, WavesSent
+from deniably.core.errors import (
+    BadAnswer,
+    BadMemory,
+    BadReport,
+    Refused,
+    Uninvited,
+    WavesSent,
+)
 from deniably.core.loss import Loss
 from deniably.device.ledger import (
     Author,
@@ -26,16 +34,19 @@ from deniably.device.ledger import (
     Ledger,
     LedgerEntry,
     Limits,
+    MixedLoss,
     charge,
     first_counted_day,
     ledger_entry,
+    mixed_losses,
 )
 from deniably.mechanisms.memoised import Memoised
+from deniably.survey.mixer import Mixer
 from deniably.survey.parts import FieldName
 from deniably.survey.questions import Question
 from deniably.survey.report import Report, check_names, draw_questions, make_report, read_report
 from deniably.survey.strata import Stratum, stratum_in
-from deniably.survey.survey import MOST_WAVES, Survey, Waves, show_if
+from deniably.survey.survey import MOST_QUESTIONS, MOST_WAVES, Survey, Waves, show_if
 
 _MEMO = re.compile(r"([0-9a-f]{64})?/[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?/[0-9a-f]{64}")
 _ORIGIN = re.compile(r"https?://[^/\s]+")
@@ -45,20 +56,43 @@ _Prefix = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
 _Number = Annotated[str, msgspec.Meta(pattern=r"^([0-9a-f]{2}){256,512}\Z")]
 _Ticket = Annotated[str, msgspec.Meta(pattern=r"^([0-9a-f]{2}){288,544}\Z")]
 _Code = Annotated[str, msgspec.Meta(pattern=r"^[0-9A-HJKMNP-TV-Y]{18}\Z")]
+_Bytes = Annotated[str, msgspec.Meta(pattern=r"^([0-9a-f]{2})+\Z")]
+_Inner = Annotated[list[Digest], msgspec.Meta(min_length=1, max_length=MOST_QUESTIONS)]
 _Order = Annotated[list[FieldName], msgspec.Meta(min_length=2)]
 _Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 53) - 1)]
 
 
 class StoredReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A report that this device made: its canonical JSON, and whether it was sent."""
+    """What this device made for a survey and sends, and whether it was ``sent``.
 
-    text: str
+    ``text`` is the canonical JSON of a report. In a survey with a mixer ``sealed`` is the envelope
+    to the mixer instead, in hexadecimal, and ``inner`` has the SHA-256 of each envelope in it,
+    ascending. Raises ValueError for anything else.
+    """
+
     sent: bool
+    text: str | msgspec.UnsetType = msgspec.UNSET
+    sealed: _Bytes | msgspec.UnsetType = msgspec.UNSET
+    inner: _Inner | msgspec.UnsetType = msgspec.UNSET
+
+    def __post_init__(self) -> None:
+        parts = [isinstance(self.text, str), not self.sealed, not self.inner]
+        if len(set(parts)) > 1:
+            raise ValueError("either the text of a report is kept, or an envelope with its parts")
+        if isinstance(self.inner, list) and sorted(set(self.inner)) != self.inner:
+            raise ValueError("the envelopes in an envelope are not in order, or one is there twice")
 
     @property
-    def report(self) -> Report:
-        """The report itself."""
-        return read_report(self.text.encode())
+    def body(self) -> bytes:
+        """The bytes that are sent, the same ones whenever they are sent again."""
+        if isinstance(self.sealed, str):
+            return bytes.fromhex(self.sealed)
+        return str(self.text).encode()
+
+    @property
+    def report(self) -> Report | None:
+        """The report itself; None where it is sealed."""
+        return read_report(self.body) if isinstance(self.text, str) else None
 
 
 class RegisterCheckpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -127,7 +161,7 @@ class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     spec: Literal[1] = 1
     ledger: Ledger = ()
-    reports: dict[str, StoredReport] = {}
+    reports: dict[Digest, StoredReport] = {}
     memos: dict[str, list[int]] = {}
     authors: dict[str, list[Digest]] = {}
     registers: dict[str, RegisterCheckpoint] = {}
@@ -139,7 +173,7 @@ class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         for version, kept in self.reports.items():
             report = kept.report
-            if report.survey != version or report.canonical != kept.text.encode():
+            if report and (report.survey != version or report.canonical != kept.body):
                 raise ValueError("a report is kept under another version, or not as it is sent")
         if not all(map(_MEMO.fullmatch, [*self.memos, *(self.waves or ())])):
             raise ValueError("the key of a memo is not of the form panel, question and author")
@@ -160,7 +194,8 @@ class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return canonical(msgspec.to_builtins(self))
 
     def report(self, version: str) -> Report | None:
-        """Returns the report that this device made to a survey, None without one.
+        """Returns the report that this device made to a survey; None without one, and where it was
+        sealed for a mixer.
 
         ``version`` is the digest of the survey's definition.
         """
@@ -237,8 +272,12 @@ def fresh_questions(
     ``changed``. ``drawn`` are the questions that this device asks if it remembers nothing of the
     survey. A question whose condition depends on a changed question counts as changed, too. Raises
     BadAnswer for a changed question that was not answered before, and for any change in a survey by
-    invitation.
+    invitation or with a mixer.
     """
+    if survey.mixer and survey.digest in memory.reports:
+        if changed:
+            raise BadAnswer("what was sealed for a mixer stays as it is", min(changed))
+        return []
     report = memory.report(survey.digest)
     if report and changed and survey.invited:
         raise BadAnswer("one invitation gives one report, and it stays as it is", min(changed))
@@ -296,9 +335,17 @@ def _seen_days(memory: Memory, author: str | None = None) -> list[str | None]:
 
 def charges(survey: Survey, fresh: Sequence[Question], author: str, day: str) -> list[LedgerEntry]:
     """Returns one ledger entry for each of these questions. A question with a memo (a permanently
-    randomised answer) is charged once, for all waves."""
+    randomised answer) is charged once, for all waves. In a survey with a mixer the first entry has
+    the mixer's claim."""
     head = (day, author, survey.name, survey.digest)
-    return [ledger_entry(*head, question.name, _loss(question)) for question in fresh]
+    mixer = survey.mixer
+    mixed: Iterable[MixedLoss | msgspec.UnsetType] = (
+        mixed_losses(mixer) if isinstance(mixer, Mixer) else repeat(msgspec.UNSET)
+    )
+    return [
+        ledger_entry(*head, question.name, _loss(question), against_server)
+        for question, against_server in zip(fresh, mixed, strict=False)
+    ]
 
 
 def rounds(
@@ -346,11 +393,15 @@ def answer(
     no changes. ``strata`` is the stratum in the link, if the survey has strata. A report that
     replaces an earlier one keeps the stratum of that.
 
+    A survey with a mixer is refused here; see ``through_mixer``.
+
     Raises BadReport for a stratum that the survey does not have, Uninvited where there is no
     ticket, WavesSent after the last wave, BudgetSpent where a limit refuses (before a coin is
     thrown) and BadAnswer for answers that do not fit. The memory that was passed is unchanged.
     """
     check_names(survey, answers)
+    if survey.mixer:  # one report with all answers would show whose they are
+        raise Refused("the answers to this survey have to be sealed for its mixer")
     # Drawn before any answer is looked at, so that what is asked depends on no answer.
     drawn = draw_questions(survey, coins) if drawn is None else drawn
     before = memory.report(survey.digest)
@@ -380,7 +431,7 @@ def answer(
     return replace(
         memory,
         ledger=ledger,
-        reports=memory.reports | {survey.digest: _kept(report, sent=False)},
+        reports=memory.reports | {survey.digest: _unsent(report)},
         memos=memory.memos | {keys[name]: list(memo) for name, memo in made.memos.items()},
         waves=waves or msgspec.UNSET,
         orders={
@@ -403,13 +454,15 @@ def stratum_of(memory: Memory, survey: Survey, query: str) -> dict[str, str]:
     return dict(before.stratum) if before else stratum_in(query, survey.strata or {})
 
 
-def mark_sent(memory: Memory, report: Report) -> Memory:
-    """Returns the memory with this report marked as sent; unchanged where another report is
-    stored."""
+def mark_sent(memory: Memory, version: str, body: bytes) -> Memory:
+    """Returns the memory with what is stored for a survey marked as sent; unchanged where that is
+    not ``body``, the bytes that were sent."""
+    kept = memory.reports.get(version)
     # The report changed while the request was under way: the new one is not sent yet.
-    if memory.report(report.survey) != report:
+    if kept is None or kept.body != body:
         return memory
-    return replace(memory, reports=memory.reports | {report.survey: _kept(report, sent=True)})
+    sent = msgspec.structs.replace(kept, sent=True)
+    return replace(memory, reports=memory.reports | {version: sent})
 
 
 def replace(memory: Memory, **changes: Any) -> Memory:
@@ -423,8 +476,8 @@ def _loss(question: Question) -> Loss:
     return mechanism.history if isinstance(mechanism, Memoised) else mechanism.loss
 
 
-def _kept(report: Report, *, sent: bool) -> StoredReport:
-    return StoredReport(report.canonical.decode(), sent)
+def _unsent(report: Report) -> StoredReport:
+    return StoredReport(sent=False, text=report.canonical.decode())
 
 
 def _on_their_own(fresh: Sequence[Question]) -> list[Question]:

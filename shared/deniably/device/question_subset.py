@@ -10,7 +10,16 @@ from __future__ import annotations
 
 from deniably.core.coins import Coins
 from deniably.core.errors import BudgetSpent
-from deniably.device.ledger import Limits, check_limits, spent, total_loss
+from deniably.core.loss import Loss
+from deniably.device.ledger import (
+    Account,
+    Limits,
+    Scope,
+    accounts,
+    check_limits,
+    spent,
+    total_loss,
+)
 from deniably.device.memory import Memory, charge_day, charges, counted_since, replace
 from deniably.survey.questions import Question
 from deniably.survey.survey import Survey
@@ -52,7 +61,10 @@ def part_of(
     questions. ``author`` is the author's public key, ``day`` today's date by the device's clock.
     """
     since = counted_since(memory, author, day)
-    before = spent(memory.ledger, survey.digest, author, since)
+    before: dict[Account, dict[Scope, Loss]] = {
+        account: spent(memory.ledger, survey.digest, author, since, account)
+        for account in accounts(memory.ledger)
+    }
     dated = charge_day(memory, author, day)
     taken: list[Question] = []
     for question in ordered_questions(memory, survey) or ():
@@ -60,8 +72,9 @@ def part_of(
         # fit.
         loss = total_loss(charges(survey, [*taken, question], author, dated))
         try:
-            for scope, so_far in before.items():
-                check_limits(scope, so_far, loss, limits)
+            for account, totals in before.items():
+                for scope, so_far in totals.items():
+                    check_limits(scope, so_far, loss, limits, account)
         except BudgetSpent:
             continue  # a later question with a smaller loss may still fit
         taken.append(question)

@@ -11,6 +11,7 @@ from typing import Any
 from deniably.reference.canonical import digest
 from deniably.reference.claims import check_promise
 from deniably.reference.losses import added, largest, loss
+from deniably.reference.mixers import MEMBERS, check_mixer
 from deniably.reference.parameters import check
 from deniably.reference.refusal import Invalid, require
 from deniably.reference.strata import check_strata
@@ -340,7 +341,7 @@ def check_definition(value: Json) -> str:
     Raises Invalid if the definition is not valid, and FreeText if a question asks for free text.
     """
     needed = ("spec", "name", "title", "language", "results", "questions")
-    keys(value, needed, ("intro", "contact", "ask", "waves", "invited", "part", "strata"))
+    keys(value, needed, ("intro", "contact", "ask", "waves", "invited", "part", "strata", "mixer"))
     require(type(value["spec"]) is int and value["spec"] == 1, "spec is 1")
     named([value], r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")
     texts(value, "title", "language")
@@ -371,6 +372,10 @@ def check_definition(value: Json) -> str:
         require(value.get("ask", len(questions)) >= 2, "one question has no part")
     if "strata" in value:
         check_strata(value["strata"])
+    if "mixer" in value:
+        keys(value["mixer"], MEMBERS)
+        texts(value["mixer"], "by")
+        check_mixer(value)
     return digest(value)
 
 

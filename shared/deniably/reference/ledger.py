@@ -7,12 +7,14 @@ import datetime
 import re
 from fractions import Fraction
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 from deniably.reference.canonical import canonical, digest, parse
 from deniably.reference.claims import at_most_exp
 from deniably.reference.definition import NAME, keys
 from deniably.reference.losses import added, loss, loss_texts
+from deniably.reference.parameters import decimal
 from deniably.reference.refusal import Invalid, require
 from deniably.reference.values import Definition, Document, Json, Loss, Question
 from deniably.reference.waves import history
@@ -22,16 +24,22 @@ HASH = r"[0-9a-f]{64}"
 ENTRY = ("day", "author", "survey", "version", "question", "odds", "exponent", "delta")
 
 
+ACCOUNTS = ("server", "together")
+TOGETHER = {"survey": 25, "author": 50, "overall": 64}
+"""The limits of the account "together", unless the owner's are larger."""
+
+
 class Over(Invalid):
     """Raised where a device has already sent as many waves as the survey states."""
 
 
 class Spent(Invalid):
     """Raised where a report would exceed a limit. ``scope`` says which limit ("survey", "author" or
-    "overall"); ``until`` is the first day on which the report would be allowed, None if there is
-    none."""
+    "overall") of an ``account`` ("server" or "together"); ``until`` is the first day on which the
+    report would be allowed, None if there is none."""
 
-    def __init__(self, scope: str, until: str | None = None) -> None:
+    def __init__(self, account: str, scope: str, until: str | None = None) -> None:
+        self.account = account
         self.scope = scope
         self.until = until
         super().__init__(f"the limit of {scope} is exceeded")
@@ -140,7 +148,7 @@ def check_invitations(value: Json) -> None:
 
 def check_entry(entry: dict[str, Any]) -> None:
     """Raises Invalid unless ``entry`` is an entry of the ledger."""
-    keys(entry, ENTRY)
+    keys(entry, ENTRY, ("mixed",))
     matches(entry["day"], r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
     matches(entry["author"], f"({HASH})?")
     matches(entry["survey"], SURVEY)
@@ -149,11 +157,31 @@ def check_entry(entry: dict[str, Any]) -> None:
     require(fraction(entry["odds"]) >= 1, "odds are at least 1")
     fraction(entry["exponent"])
     require(fraction(entry["delta"]) < 1, "delta is below 1")
+    if "mixed" in entry:
+        keys(entry["mixed"], ("epsilon", "delta", "mixer"))
+        fraction(entry["mixed"]["epsilon"])
+        require(fraction(entry["mixed"]["delta"]) < 1, "delta is below 1")
+        matches(entry["mixed"]["mixer"], HASH)
+
+
+def check_sealed(kept: dict[str, Any]) -> None:
+    """Raises Invalid unless ``kept`` is an envelope to a mixer (SPEC 7)."""
+    keys(kept, ("sealed", "inner", "sent"))
+    require(type(kept["sent"]) is bool, "sent or not")
+    matches(kept["sealed"], "([0-9a-f]{2})+")
+    inner = kept["inner"]
+    require(type(inner) is list and 1 <= len(inner) <= 100, "1 to 100 envelopes")
+    for text in inner:
+        matches(text, HASH)
+    require(all(one < other for one, other in pairwise(inner)), "ascending, and all different")
 
 
 def check_kept(version: str, kept: dict[str, Any]) -> None:
-    """Raises Invalid unless ``kept`` is a report of the survey ``version``, in canonical JSON."""
+    """Raises Invalid unless ``kept`` is a report of the survey ``version``, in canonical JSON, or
+    an envelope to a mixer."""
     matches(version, HASH)
+    if type(kept) is dict and "sealed" in kept:
+        return check_sealed(kept)
     keys(kept, ("text", "sent"))
     require(type(kept["sent"]) is bool and type(kept["text"]) is str, "a text, and whether sent")
     report = parse(kept["text"])
@@ -184,6 +212,9 @@ def fresh(
     """Returns the names of the questions that are asked, randomised and charged (SPEC 7). Raises
     Invalid if a ``changed`` question was not answered before."""
     kept = document["reports"].get(digest(definition))
+    if kept and "sealed" in kept:
+        require(not changed, "what was sealed stays as it is")
+        return []
     known = list(parse(kept["text"])["values"]) if kept else []
     if not kept and "waves" in definition:
         for question in definition["questions"]:
@@ -240,6 +271,13 @@ def entries(
             odds, exponent, delta = charged(question["mechanism"])
             texts = loss_texts((short(odds), short(exponent), delta))
             charges.append(head | {"question": question["name"]} | texts)
+    if "mixer" in definition:
+        # A claim is for the whole survey, so that it stands in one entry.
+        claim = {name: str(decimal(text)) for name, text in definition["mixer"]["claim"].items()}
+        for charge in charges:
+            mixer = definition["mixer"]["signing"]
+            charge["mixed"] = claim | {"mixer": mixer}
+            claim = {"epsilon": "0", "delta": "0"}
     return charges
 
 
@@ -251,12 +289,15 @@ def short(value: Fraction) -> Fraction:
     return Fraction(-(-value.numerator * 2**64 // value.denominator), 2**64)
 
 
-def total(charged: list[dict[str, Any]]) -> Loss:
-    """Returns the loss of the given ledger entries together."""
-    return added([_loss(entry) for entry in charged])
+def total(charged: list[dict[str, Any]], account: str = "server") -> Loss:
+    """Returns the loss of the given ledger entries together, as an account counts them."""
+    return added([_loss(entry, account) for entry in charged])
 
 
-def _loss(entry: Document) -> Loss:
+def _loss(entry: Document, account: str) -> Loss:
+    if account == "server" and "mixed" in entry:
+        mixed = entry["mixed"]
+        return Fraction(1), _parsed(mixed["epsilon"]), _parsed(mixed["delta"])
     return _parsed(entry["odds"]), _parsed(entry["exponent"]), _parsed(entry["delta"])
 
 
@@ -302,16 +343,21 @@ def first_day(today: str, seen: str | None) -> str:
 
 
 def totals(
-    ledger: list[dict[str, Any]], version: str, author: str, document: Document, today: str
+    ledger: list[dict[str, Any]],
+    version: str,
+    author: str,
+    document: Document,
+    today: str,
+    account: str = "server",
 ) -> dict[str, Any]:
     """Returns {"survey": loss, "author": loss, "overall": loss} of the entries that still count
-    ``today``."""
+    ``today``, in an account."""
     own, whole = (first_day(today, day_seen(document, whose)) for whose in (author, None))
     of_author = [entry for entry in ledger if entry["author"] == author]
     return {
-        "survey": total([entry for entry in ledger if entry["version"] == version]),
-        "author": total([entry for entry in of_author if entry["day"] >= own]),
-        "overall": total([entry for entry in ledger if entry["day"] >= whole]),
+        "survey": total([entry for entry in ledger if entry["version"] == version], account),
+        "author": total([entry for entry in of_author if entry["day"] >= own], account),
+        "overall": total([entry for entry in ledger if entry["day"] >= whole], account),
     }
 
 
@@ -344,12 +390,11 @@ def charge(
     # The later of clock and register: an entry made while the clock is set back must not leave
     # sooner.
     new = entries(definition, names, author, max(day, day_seen(document, author) or ""))
-    version = digest(definition)
-    before = totals(document["ledger"], version, author, document, day)
-    after = totals(document["ledger"] + new, version, author, document, day)
-    scope = exceeded(new, after, limits)
-    if scope:
-        raise Spent(scope, answerable_on(document, definition, author, new, limits))
+    version, ledger = digest(definition), document["ledger"]
+    before = totals(ledger, version, author, document, day)
+    after = totals(ledger + new, version, author, document, day)
+    if refusing := exceeded(ledger, new, version, author, document, day, limits):
+        raise Spent(*refusing, answerable_on(document, definition, author, new, limits))
     return names, new, before, after, waves
 
 
@@ -366,26 +411,34 @@ def part(
     taken: list[str] = []
     for name in document["orders"][version]:
         new = entries(definition, [*taken, name], author, dated)
-        if exceeded(new, totals(ledger + new, version, author, document, day), limits) is None:
+        if not exceeded(ledger, new, version, author, document, day, limits):
             taken.append(name)
     return [question["name"] for question in definition["questions"] if question["name"] in taken]
 
 
 def exceeded(
-    new: list[dict[str, Any]], after: dict[str, Any], limits: dict[str, Any]
-) -> str | None:
-    """Returns the first total that is above its limit with the ``new`` entries; None if there is
-    none.
-
-    ``after`` has the totals with these entries.
-    """
-    for scope in ("survey", "author", "overall"):
-        if new and not within(after[scope], Fraction(limits[scope])):
-            return scope
-        # The owner's limits are epsilons. Deltas have a limit of their own, 1/1000 of every total
-        # (SPEC 8).
-        if total(new)[2] > 0 and after[scope][2] > Fraction(1, 1000):
-            return scope
+    ledger: list[dict[str, Any]],
+    new: list[dict[str, Any]],
+    version: str,
+    author: str,
+    document: Document,
+    today: str,
+    limits: dict[str, Any],
+) -> tuple[str, str] | None:
+    """Returns (account, scope) of the first total that the ``new`` entries would take above its
+    limit; None if they all stay within their limits."""
+    for account in ACCOUNTS:
+        after = totals(ledger + new, version, author, document, today, account)
+        for scope in ("survey", "author", "overall"):
+            limit = Fraction(limits[scope])
+            if account == "together":
+                limit = max(limit, Fraction(TOGETHER[scope]))
+            if new and not within(after[scope], limit):
+                return account, scope
+            # The owner's limits are epsilons. Deltas have a limit of their own, 1/1000 of every
+            # total (SPEC 8).
+            if total(new, account)[2] > 0 and after[scope][2] > Fraction(1, 1000):
+                return account, scope
     return None
 
 
@@ -406,7 +459,7 @@ def answerable_on(
     for oldest in days:
         day = (datetime.date.fromisoformat(oldest) + datetime.timedelta(days=365)).isoformat()
         known = {"registers": {"http://o": {"day": day}}, "authors": {"http://o": [author]}}
-        ledger = document["ledger"] + new
-        if not exceeded(new, totals(ledger, digest(definition), author, known, day), limits):
+        ledger, version = document["ledger"], digest(definition)
+        if not exceeded(ledger, new, version, author, known, day, limits):
             return day
     return None

@@ -38,8 +38,9 @@ class Report(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One respondent's report: a random id, the survey's digest, and one randomised value for each
     question.
 
-    In a survey with strata the report also has the respondent's stratum, which comes from the link
-    and is not randomised. It has no field for a time, a device or a person.
+    In a survey with a mixer a respondent has a report for each question instead, with its value
+    alone. In a survey with strata the report also has the respondent's stratum, which comes from
+    the link and is not randomised. It has no field for a time, a device or a person.
     """
 
     id: _Id
@@ -74,6 +75,12 @@ class Report(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             if name not in questions:
                 raise BadReport("the survey has no question of this name", "$.values")
             questions[name].mechanism.check(value, f"$.values.{name}")
+        if survey.mixer:
+            if len(self.values) != 1:
+                raise BadReport(
+                    "a report to a survey with a mixer has the value of one question", "$.values"
+                )
+            return
         # All names are known here, and a dict has each once: the count says whether any is missing.
         if survey.least_asked <= len(self.values) <= survey.asked:
             return
@@ -192,6 +199,27 @@ def randomise_answers(
     True
     """
     return make_report(survey, answers, coins, questions, strata=strata).report
+
+
+def separate_reports(
+    survey: Survey, answers: Mapping[str, object], coins: Coins | None = None
+) -> tuple[Report, ...]:
+    """Randomise a respondent's true ``answers`` into a report for each question, in their order.
+
+    That is what a device seals in a survey with a mixer. The reports have ids of their own, so
+    nothing shows that they are one person's. Raises BadAnswer as ``make_report`` does, and
+    ValueError for a survey without a mixer.
+    """
+    if not survey.mixer:
+        raise ValueError("the survey has no mixer; make one report with make_report")
+    coins = coins or Coins()
+    whole = make_report(survey, answers, coins).report
+    # The first report keeps the id of the whole one, which was drawn after all values.
+    ids = [whole.id, *(coins.draw_id() for _ in survey.questions[1:])]
+    return tuple(
+        Report(id_, survey.digest, {question.name: whole.values[question.name]})
+        for id_, question in zip(ids, survey.questions, strict=True)
+    )
 
 
 def make_report(

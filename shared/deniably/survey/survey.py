@@ -16,6 +16,7 @@ from deniably.core.loss import Loss
 from deniably.core.steering import LONGEST_FOUND, refused_texts
 from deniably.mechanisms import Memoised
 from deniably.survey.free_text import WHY, is_free_text
+from deniably.survey.mixer import APART, Mixer
 from deniably.survey.parts import Label, Prose, ShowIf, SurveyName, Value, unique
 from deniably.survey.questions import Conditional, OfOneChoice, Question
 from deniably.survey.strata import Strata, Stratum, check_strata, every_stratum
@@ -123,6 +124,7 @@ class Survey(Value, frozen=True, dict=True):
     invited: bool | msgspec.UnsetType = msgspec.UNSET
     part: bool | msgspec.UnsetType = msgspec.UNSET
     strata: Strata | msgspec.UnsetType = msgspec.UNSET
+    mixer: Mixer | msgspec.UnsetType = msgspec.UNSET
 
     def __post_init__(self) -> None:
         unique((question.name for question in self.questions), "the question")
@@ -143,6 +145,24 @@ class Survey(Value, frozen=True, dict=True):
         self._check_part(bool(hidden))
         if isinstance(self.strata, dict):
             check_strata(self.strata)
+        if isinstance(self.mixer, Mixer):
+            self._check_mixer(self.mixer)
+
+    # SPEC 4.8: answers travel apart, all questions of all people in one batch after closing.
+    def _check_mixer(self, mixer: Mixer) -> None:
+        stated = {
+            "waves": isinstance(self.waves, Waves),
+            "strata": isinstance(self.strata, dict),
+            "ask": isinstance(self.ask, int),
+            "part": bool(self.part),
+            "invited": bool(self.invited),
+            "results.while_open": self.results.while_open,
+            "results.reports": self.results.reports == "public",
+        }
+        for key, mend in APART.items():
+            if stated[key]:
+                raise ValueError(f"a survey with a mixer {mend}")
+        mixer.check(self.questions)
 
     def _check_part(self, hides: bool) -> None:
         if self.part is msgspec.UNSET:
@@ -264,6 +284,12 @@ class Survey(Value, frozen=True, dict=True):
         losses.
         """
         return whole_report(self._mechanisms, self.asked)
+
+    @cached_property
+    def server_loss(self) -> Loss:
+        """The privacy loss of one person's answers against the survey's server alone: the claim of
+        a mixer, and ``total`` in a survey without a mixer."""
+        return self.mixer.claim.loss if isinstance(self.mixer, Mixer) else self.total
 
     @cached_property
     def history(self) -> Loss:

@@ -11,8 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+import msgspec
+
 from deniably.core.canonical import digest, parse
 from deniably.core.errors import BadRegister, BadSignature
+from deniably.survey.mixer import Mixer
 from deniably.survey.privacy import to_decimal_text
 from deniably.survey.survey import Survey
 from deniably.trust.blind_rsa import KEY_PATTERN
@@ -86,6 +89,12 @@ def published_entry(
     total = survey.total
     key = {"invitations": invitations} if survey.invited else {}
     history = {"history": survey.history.epsilon_text()} if survey.waves else {}
+    mixer = survey.mixer
+    through = (
+        {"mixed": msgspec.to_builtins(mixer.claim), "mixer": mixer.signing}
+        if isinstance(mixer, Mixer)
+        else {}
+    )
     return {
         "number": number,
         "previous": previous,
@@ -108,6 +117,7 @@ def published_entry(
         ],
         **history,
         **key,
+        **through,
     }
 
 
@@ -254,4 +264,5 @@ _WORDS = {
     "questions": "mechanism or epsilon of a question",
     "delta": "delta",
     "history": "epsilon of all waves",
+    "mixed": "claim of the mixer",
 }

@@ -12,6 +12,7 @@ from deniably.reference.claims import floor_exp
 from deniably.reference.definition import FreeText, check_definition
 from deniably.reference.refusal import Invalid
 from deniably.reference.values import Definition, Json
+from spec.cases.mixers import mixer_definitions
 from spec.cases.questions import more_definitions, part_definitions
 from spec.vector_types import Case, Made
 
@@ -27,6 +28,7 @@ NOTES = {
     "Short": "what tables and figures call a question",
     "Ask": "section 4.3",
     "Part": "section 4.7",
+    "Mixer": "section 4.8",
     "FreeText": "a question that is answered in free text, which is what the device says of it",
     "Invited": "section 11: whether it is by invitation",
     "Type": "a value of another type than the specification says",
@@ -42,9 +44,10 @@ def cases() -> Made:
         {"type": result, "tests": [test for test in tests if test["result"] == result]}
         for result in ("valid", "invalid")
     ]
-    for result in ("valid", "invalid"):
-        parts = [_case(*case) for case in part_definitions() if case[2] == result]
-        groups.append({"type": result, "tests": parts})
+    for later in (part_definitions, mixer_definitions):
+        for result in ("valid", "invalid"):
+            tests = [_case(*case) for case in later() if case[2] == result]
+            groups.append({"type": result, "tests": tests})
     return NOTES, groups
 
 

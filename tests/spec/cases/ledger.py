@@ -10,12 +10,13 @@ from typing import Any
 
 from deniably.reference.canonical import canonical, digest, parse
 from deniably.reference.definition import check_definition
-from deniably.reference.ledger import Over, Spent, charge, memo_key, read_document
+from deniably.reference.ledger import Over, Spent, charge, memo_key, read_document, totals
 from deniably.reference.ledger import part as part_left
 from deniably.reference.losses import loss_texts
 from deniably.reference.refusal import Invalid
 from deniably.reference.values import Definition, Json
 from spec.cases.mechanisms import laplace, sampled_ticks, vector
+from spec.cases.mixers import EIGHT, SIGNING, mixed
 from spec.cases.questions import (
     GAUSS,
     LAPLACE,
@@ -45,6 +46,7 @@ NOTES = {
     "LongOdds": "the odds have more than 400 digits and are charged rounded up",
     "Year": "of an author and over all, entries count for 365 days of the clock and the registers",
     "Part": "what a device answers where the limits do not leave enough for all",
+    "Mixer": "what a survey gives away counts in two accounts, where a mixer is between",
     "LongExponent": "so are exponents: of many parts whose scales have no common divisor",
 }
 
@@ -101,6 +103,7 @@ def cases() -> Made:
         check_definition(definition)
         tests = [_part(definition, *case) for case in _parts(definition)]
         groups.append({"type": "part", "definition": json.dumps(definition), "tests": tests})
+    groups += _through_mixers()
     return NOTES, groups
 
 
@@ -493,14 +496,28 @@ def _charge(
     except Over as reason:
         return case | {"reason": str(reason), "over": True, "result": "invalid"}
     except Spent as reason:
-        until = {"until": reason.until} if reason.until else {}
-        return case | {"reason": str(reason), "scope": reason.scope, "result": "invalid"} | until
+        more = {"until": reason.until} if reason.until else {}
+        more |= {"account": reason.account} if reason.account != "server" else {}
+        return case | {"reason": str(reason), "scope": reason.scope, "result": "invalid"} | more
     except Invalid as reason:
         return case | {"reason": str(reason), "result": "invalid"}
     found = {"fresh": names, "entries": new} | ({"waves": waves} if waves else {})
     found["before"] = {scope: loss_texts(loss) for scope, loss in before.items()}
     found["after"] = {scope: loss_texts(loss) for scope, loss in after.items()}
+    if any("mixed" in each for each in held["ledger"] + new):
+        found["together"] = _together(definition, held, new, given)
     return case | found | {"result": "valid"}
+
+
+def _together(
+    definition: Definition, held: dict[str, Any], new: list[Any], given: dict[str, Any]
+) -> dict[str, Any]:
+    """The totals before and after of the account "together"."""
+    call = digest(definition), given["author"], held, given["day"], "together"
+    return {
+        when: {scope: loss_texts(loss) for scope, loss in totals(ledger, *call).items()}
+        for when, ledger in (("before", held["ledger"]), ("after", held["ledger"] + new))
+    }
 
 
 # --- the days that count ---
@@ -638,3 +655,185 @@ def _years() -> Iterator[tuple[Any, ...]]:
     long = [one | {"odds": str(Fraction(one["odds"]))} for one in long]
     call = {"author": ANN, "limits": author, "day": "2027-08-01"}
     yield "of sixty days it takes forty", _held(long, {HERE: "2027-08-01"}), drawn, [], call
+
+
+# --- mixers ---
+
+THROUGH = mixed(YES_NO, EIGHT, name="through")
+TWELVE = mixed(*(changed(EIGHT, name=f"q{i}") for i in range(12)), name="twelve")
+MORE = mixed(*(changed(EIGHT, name=f"q{i}") for i in range(13)), name="more")
+ENVELOPE = {"inner": ["0a" * 32, "1b" * 32], "sealed": "04" + "c1" * 90, "sent": False}
+CLAIM = {"epsilon": "5493/5000", "delta": "1/1000000", "mixer": SIGNING}
+
+
+def _through_mixers() -> Iterator[Case]:
+    documents = (*_sealed(), *_mixed_entries())
+    yield {"type": "document", "tests": [_document(*case) for case in documents]}
+    for definition, cases_of in (
+        (THROUGH, _mixed_charges()),
+        (TWELVE, _large_charges()),
+        (MORE, _too_large()),
+        (PAIR, _beside_mixers()),
+    ):
+        check_definition(definition)
+        tests = [_charge(definition, comment, ["Mixer"], *rest) for comment, *rest in cases_of]
+        yield {"type": "charge", "definition": json.dumps(definition), "tests": tests}
+    tests = [_part(DIVIDED, *case) for case in _part_beside_mixers()]
+    yield {"type": "part", "definition": json.dumps(DIVIDED), "tests": tests}
+
+
+def claimed(**changes: Any) -> dict[str, Any]:
+    """The first entry of a survey with a mixer, with changes of its claim."""
+    return entry(mixed=CLAIM | changes)
+
+
+def _sealed() -> Iterator[tuple[str, str]]:
+    """(comment, text)"""
+    version = digest(THROUGH)
+
+    def kept(**changes: Any) -> str:
+        return document(reports={version: changed(ENVELOPE, **changes)})
+
+    yield "an envelope to a mixer", kept()
+    yield "an envelope that was sent", kept(sent=True)
+    yield "an envelope of one question", kept(inner=["0a" * 32])
+    yield "an envelope of 100", kept(inner=[f"{i:064x}" for i in range(100)])
+    yield (
+        "an envelope beside a report",
+        document(reports={version: ENVELOPE} | answered(PAIR, "a", "b")),
+    )
+    yield "an envelope of 101", kept(inner=[f"{i:064x}" for i in range(101)])
+    yield "an envelope of none", kept(inner=[])
+    yield "envelopes in no order", kept(inner=["1b" * 32, "0a" * 32])
+    yield "one envelope twice", kept(inner=["0a" * 32] * 2)
+    yield "a short hash", kept(inner=["0a" * 31])
+    yield "a hash in capitals", kept(inner=["0A" * 32])
+    yield "hashes that are a text", kept(inner="0a" * 32)
+    yield "no bytes", kept(sealed="")
+    yield "half a byte", kept(sealed="041")
+    yield "bytes in capitals", kept(sealed="0C")
+    yield "a line break behind the bytes", kept(sealed="04\n")
+    yield "sent perhaps", kept(sent=1)
+    for member in ENVELOPE:
+        yield f"an envelope without {member}", kept(**{member: None})
+    yield "an envelope with its report", kept(text=answered(THROUGH, "a")[version]["text"])
+    report = answered(THROUGH, "a")[version]
+    yield "a report with hashes", document(reports={version: report | {"inner": ["0a" * 32]}})
+    yield "an envelope with its code", kept(code="0" * 18)
+    yield "an envelope under no version", document(reports={"through": ENVELOPE})
+    orders = {"orders": {version: ["a", "e"]}}
+    yield "an order of what was sealed", document(reports={version: ENVELOPE}, **orders)
+
+
+def _mixed_entries() -> Iterator[tuple[str, str]]:
+    """(comment, text)"""
+    yield "a claim", document(ledger=[claimed()])
+    yield "nothing claimed", document(ledger=[claimed(epsilon="0", delta="0")])
+    for member in CLAIM:
+        without = {key: text for key, text in CLAIM.items() if key != member}
+        yield f"a claim without {member}", document(ledger=[entry(mixed=without)])
+    yield "a claim with more", document(ledger=[claimed(odds="3")])
+    yield "a claim of nothing", document(ledger=[entry(mixed={})])
+    yield "a claim that is a text", document(ledger=[entry(mixed="3")])
+    for changes in (
+        {"epsilon": "1.0986"}, {"epsilon": "-1"}, {"epsilon": 1}, {"epsilon": "10986/10000"},
+        {"delta": "1"}, {"delta": "0.000001"}, {"delta": "2/2000000"}, {"mixer": ""},
+        {"mixer": "5E" * 32}, {"mixer": "5e" * 31},
+    ):  # fmt: skip
+        yield f"a claim with {json.dumps(changes)[:40]}", document(ledger=[claimed(**changes)])
+
+
+def _of(odds: str, author: str = ANN, **mixed_: Any) -> dict[str, Any]:
+    """An entry of another survey with a mixer, whose answers have these local odds."""
+    return entry(author=author, version="9" * 64, odds=odds, mixed=CLAIM | mixed_)
+
+
+def _mixed_charges() -> Iterator[tuple[Any, ...]]:
+    """Two questions with odds 3 and 8; the claim is epsilon 1.0986, delta 1/1000000."""
+    call: dict[str, Any]
+    drawn, known = ["a", "e"], {"author": ANN}
+    yield "the first survey", EMPTY, drawn, [], {}
+    yield "by a known author", EMPTY, drawn, [], known
+    version = digest(THROUGH)
+    full = EMPTY | {"reports": {version: ENVELOPE}}
+    none = {"limits": {"survey": "0.01", "author": "0.01", "overall": "0.01"}}
+    yield "again", full, drawn, [], known
+    yield "again, whatever the limit", full, drawn, [], none
+    yield "again, sent", EMPTY | {"reports": {version: ENVELOPE | {"sent": True}}}, drawn, [], known
+    yield "what was sealed has changed", full, drawn, ["a"], known
+    yield "changed before it was answered", EMPTY, drawn, ["a"], known
+    for limit, by in (("1.0985", "below"), ("1.0986", "at")):
+        for scope in LIMITS:
+            call = known | {"limits": LIMITS | {scope: limit}}
+            yield f"a limit of {scope} {by} the claim", EMPTY, drawn, [], call
+    for delta, by in (("998/1000000", "below"), ("999/1000000", "at"), ("1/1000", "above")):
+        odd = str(Fraction(delta))
+        held = EMPTY | {"ledger": [_of("3", delta=odd)]}
+        yield f"delta {by} the limit", held, drawn, [], known
+        held = EMPTY | {"ledger": [entry(version="9" * 64, odds="1", delta=odd)]}
+        yield f"delta of another kind {by} the limit", held, drawn, [], known
+    for ledger, comment in (
+        ([_of("1000", epsilon="8")], "the servers' account holds"),
+        ([_of("1000", epsilon="89/10")], "the servers' account holds, just"),
+        ([_of("1000", epsilon="9")], "the servers' account is full"),
+        ([_of(str(10**20))], "together an author has enough left"),
+        ([_of(str(2 * 10**20))], "together an author has enough left, just"),
+        ([_of(str(3 * 10**20))], "together an author has too little left"),
+        ([_of(str(3 * 10**20), BEN)], "another author's counts for itself"),
+        ([_of(str(10**26), BEN)], "together there is enough left over all"),
+        ([_of(str(3 * 10**26), BEN)], "together there is too little left over all"),
+    ):
+        yield comment, EMPTY | {"ledger": ledger}, drawn, [], known
+    local = [entry(version="9" * 64, odds="7000")]
+    yield "local odds count in both", EMPTY | {"ledger": local}, drawn, [], known
+    local = [entry(version="9" * 64, odds="9000")]
+    yield "local odds fill the servers' account", EMPTY | {"ledger": local}, drawn, [], known
+    old = _held([_of(str(3 * 10**20))], {HERE: "2027-11-21"})
+    call = known | {"day": "2027-11-21"}
+    yield "together, too, a charge counts for 365 days", old, drawn, [], call
+    old = _held([_of(str(3 * 10**20))], {HERE: "2027-11-20"})
+    yield "and not for 364", old, drawn, [], known | {"day": "2027-11-20"}
+    large: dict[str, Any] = known | {"limits": {"survey": "5", "author": "60", "overall": "64"}}
+    held = EMPTY | {"ledger": [_of(str(10**23))]}
+    yield "an owner's larger limit counts together as well", held, drawn, [], large
+    held = EMPTY | {"ledger": [_of(str(10**25))]}
+    yield "and has an end", held, drawn, [], large
+
+
+def _large_charges() -> Iterator[tuple[Any, ...]]:
+    """Twelve questions with odds 8: epsilon 24.953 together."""
+    drawn = [question["name"] for question in TWELVE["questions"]]
+    yield "twelve questions", EMPTY, drawn, [], {"author": ANN}
+    twice = [_of(str(8**12))]
+    yield "of an author twice", EMPTY | {"ledger": twice}, drawn, [], {"author": ANN}
+    thrice = [*twice, entry(version="8" * 64, odds=str(8**12), mixed=CLAIM)]
+    yield "of an author three times", EMPTY | {"ledger": thrice}, drawn, [], {"author": ANN}
+    yield "of three authors", EMPTY | {"ledger": thrice}, drawn, [], {"author": BEN}
+
+
+def _too_large() -> Iterator[tuple[Any, ...]]:
+    drawn = [question["name"] for question in MORE["questions"]]
+    yield "thirteen questions", EMPTY, drawn, [], {"author": ANN}
+    wide = {"author": ANN, "limits": {"survey": "28", "author": "28", "overall": "28"}}
+    yield "thirteen, where the owner allows them", EMPTY, drawn, [], wide
+
+
+def _beside_mixers() -> Iterator[tuple[Any, ...]]:
+    """A survey without a mixer, on a device that met one."""
+    drawn, known = ["a", "b"], {"author": ANN}
+    yield "a claim counts in place of odds", EMPTY | {"ledger": [_of("20000")]}, drawn, [], known
+    yield "together the odds count", EMPTY | {"ledger": [_of(str(10**21))]}, drawn, [], known
+    several = [_of("1000"), _of("1000", epsilon="0", delta="0"), entry(version="8" * 64, odds="7")]
+    yield "both kinds of entry", EMPTY | {"ledger": several}, drawn, [], known
+    full = [_of("1000", epsilon="8")]
+    yield "claims fill the servers' account", EMPTY | {"ledger": full}, drawn, [], known
+
+
+def _part_beside_mixers() -> Iterator[tuple[Any, ...]]:
+    """(comment, document, changes of the call)"""
+    names = [question["name"] for question in DIVIDED["questions"]]
+    held = EMPTY | {"orders": {digest(DIVIDED): names}}
+    for odds in (10**20, 10**21, 3 * 10**21):
+        ledger = [_of(str(odds))]
+        comment = f"together {odds} are spent"
+        yield comment, held | {"ledger": ledger}, {"author": ANN}

@@ -13,6 +13,7 @@ from deniably.reference.ledger import is_date
 from deniably.reference.refusal import Invalid
 from deniably.reference.values import Definition, Document, Json
 from spec.cases.invitations import KEYS, modulus
+from spec.cases.mixers import EIGHT, MIXER, SIGNING, mixed
 from spec.cases.questions import GAUSS, LAPLACE, ONE, SCALE, YES_NO, survey
 from spec.cases.waves import TYPES, WAVE, panel
 from spec.ed25519 import L, P, check_point, check_signature, public
@@ -219,6 +220,7 @@ REGISTER_NOTES = {
     "Listed": "the survey is not listed, or not once",
     "Waves": "the epsilon of all waves, which the entry of a survey with waves has, and no other",
     "Key": "the key of the invitations: in the entry of a survey by invitation, and no other",
+    "Mixer": "what a survey with a mixer gives away against its server alone, and its mixer",
     "Otherwise": "others are told something else of the survey",
     "Signature": "the author did not sign it",
     "Author": "only the author is not one that the device knows at this server",
@@ -276,6 +278,9 @@ def registers() -> Made:
     check_definition(INVITED)
     groups.append(_group(INVITED, [*_true(INVITED), *_lies_about_keys()]))
     groups.append(_group(MAIN, _days()))
+    check_definition(THROUGH)
+    groups.append(_group(THROUGH, [*_true(THROUGH), *_lies_about_mixers()]))
+    groups.append(_group(MAIN, _no_mixer()))
     return REGISTER_NOTES, groups
 
 
@@ -479,6 +484,40 @@ def _lies_about_keys() -> Iterator[tuple[Any, ...]]:
     yield "no key", ["Key"], chained([_without(own, "invitations")])
     honest, other = chained(entries(INVITED)), chained(entries(INVITED, key=ANOTHER_KEY))
     yield "another key than before", ["Key", "Past"], other, _seen(honest, 1)
+
+
+THROUGH = mixed(YES_NO, EIGHT, name="through")
+
+
+def _lies_about_mixers() -> Iterator[tuple[Any, ...]]:
+    (own,) = entries(THROUGH)
+    claim = MIXER["claim"]
+    for comment, changes in (
+        ("a smaller claim", {"mixed": claim | {"epsilon": "1.0985"}}),
+        ("a larger claim", {"mixed": claim | {"epsilon": "1.0987"}}),
+        ("a claim in hundredths", {"mixed": claim | {"epsilon": "1.10"}}),
+        ("another delta", {"mixed": claim | {"delta": "0.00001"}}),
+        ("a claim without delta", {"mixed": _without(claim, "delta")}),
+        ("a claim with more", {"mixed": claim | {"blanks": 220}}),
+        ("a claim that is a text", {"mixed": claim["epsilon"]}),
+        ("another mixer", {"mixer": "5f" * 32}),
+        ("a fingerprint for a key", {"mixer": fingerprint(SIGNING)}),
+        ("the whole mixer", {"mixer": MIXER}),
+        ("the claim for the total", {"epsilon": "1.10"}),
+        ("the claim's delta for the total's", {"delta": claim["delta"]}),
+    ):
+        yield comment, ["Mixer"], chained([own | changes])
+    for member in ("mixed", "mixer"):
+        yield f"no {member}", ["Mixer"], chained([_without(own, member)])
+
+
+def _no_mixer() -> Iterator[tuple[Any, ...]]:
+    (own,) = entries(MAIN)
+    claim = MIXER["claim"]
+    yield "a claim without a mixer", ["Mixer"], chained([own | {"mixed": claim}])
+    yield "a mixer that is not there", ["Mixer"], chained([own | {"mixer": SIGNING}])
+    both = own | {"mixed": claim, "mixer": SIGNING}
+    yield "a claim and a mixer that is not there", ["Mixer"], chained([both])
 
 
 def _without(entry: dict[str, Any], key: str) -> dict[str, Any]:

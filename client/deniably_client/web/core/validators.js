@@ -38,6 +38,10 @@ export const like = (pattern) => (value, path) =>
     `does not match ${pattern.source}`, value,
   );
 
+/** @type {Check} */
+export const anObject = (value, path) =>
+  must(typeof value === "object" && value !== null && !Array.isArray(value), path, "is no object", value);
+
 /**
  * Checks an object that has all `needed` keys, and no others but the `optional` ones.
  * @type {(needed: Record<string, Check>, optional?: Record<string, Check>) => Check}
@@ -46,8 +50,7 @@ export const object = (needed, optional = {}) => {
   // A Map, because a plain object has keys of its own, such as constructor.
   const checks = new Map(Object.entries({ ...needed, ...optional }));
   return (value, path) => {
-    const fits = typeof value === "object" && value !== null && !Array.isArray(value);
-    must(fits, path, "is no object", value);
+    anObject(value, path);
     for (const key of Object.keys(needed)) must(Object.hasOwn(value, key), path, `lacks ${key}`);
     for (const [key, item] of Object.entries(value)) {
       const check = checks.get(key);
@@ -78,6 +81,9 @@ export const named = (check, least, most) => (value, path) => {
   must(names.size === value.length, path, "a name is used twice", all);
 };
 
+/** The version of the specification. @type {Check} */
+export const SPEC = (value, path) =>
+  must(value === 1, path, "is not the version that this page knows", value);
 /** A SHA-256, or a public key of Ed25519. */
 export const HASH = like(/^[0-9a-f]{64}$/);
 /** @type {(value: unknown) => boolean} whether it is a day such as 2026-11-21, of years 1000 to 2999 */

@@ -12,6 +12,9 @@ import { isDate } from "../core/validators.js";
 /** The largest epsilon that a device spends: in one survey, for one author, overall. */
 export const LIMITS = Object.freeze({ survey: "5", author: "10", overall: "20" });
 
+/** The limits if mixers work together with servers, where the owner's are not larger. */
+const TOGETHER = { survey: 25, author: 50, overall: 64 };
+
 /** Each total has a delta of at most 1 / DELTA_LIMIT. */
 const DELTA_LIMIT = 1000n;
 
@@ -55,9 +58,13 @@ export const ledgerEntry = (head, question, { odds, exponent, delta }) => ({
   delta: fraction(...delta),
 });
 
-/** Returns the exact composition of all entries. */
-export const total = (/** @type {readonly LedgerEntry[]} */ ledger) =>
-  ledger.map(loss).reduce((one, two) => lowest(sum(one, two)), pure([1n, 1n]));
+/**
+ * Returns the exact composition of all entries: against servers alone or, with `together`, if mixers
+ * work together with them.
+ * @type {(ledger: readonly LedgerEntry[], together?: boolean) => Loss}
+ */
+export const totalLoss = (ledger, together) =>
+  ledger.map((entry) => entryLoss((!together && entry.mixed) || entry)).reduce((one, two) => lowest(sum(one, two)), pure([1n, 1n]));
 
 /**
  * Returns the first of the 365 days that end on `day`, or on the earliest of `seen` where that is
@@ -93,7 +100,7 @@ export const counted = (ledger, version, author, since) => ({
 export function firstToLeave(counted) {
   const [oldest] = counted.map(({ day }) => day).filter(isDate).sort();
   if (oldest === undefined) return undefined;
-  return { day: shifted(oldest, 365), loss: total(counted.filter(({ day }) => day === oldest)) };
+  return { day: shifted(oldest, 365), loss: totalLoss(counted.filter(({ day }) => day === oldest)) };
 }
 
 /**
@@ -106,13 +113,7 @@ export function firstToLeave(counted) {
 export function charge(ledger, entries, limits, since) {
   const [first] = entries;
   if (first === undefined) return ledger;
-  const asked = total(entries);
-  const check = (/** @type {CountedSince} */ since) => {
-    const before = counted(ledger, first.version, first.author, since);
-    for (const scope of /** @type {Scope[]} */ (Object.keys(before))) {
-      checkLimit(scope, total(before[scope]), asked, limits[scope]);
-    }
-  };
+  const check = (/** @type {CountedSince} */ since) => checkAll(ledger, entries, limits, since);
   try {
     check(since);
   } catch (error) {
@@ -146,13 +147,31 @@ function fits(check, day) {
 }
 
 /**
+ * Throws BudgetSpent for the narrowest scope whose limit the charges of one report would exceed, first
+ * against servers alone and then if mixers work together with them. (Without a mixer both have the same
+ * totals, and the second the larger limits.)
+ * @type {(ledger: readonly LedgerEntry[], entries: readonly LedgerEntry[], limits: Limits,
+ *   since: CountedSince) => void}
+ */
+export function checkAll(ledger, entries, limits, since) {
+  const { version = "", author = "" } = entries[0] ?? {};
+  const before = counted(ledger, version, author, since);
+  for (const together of [false, true]) {
+    for (const scope of /** @type {Scope[]} */ (Object.keys(before))) {
+      const limit = together ? `${Math.max(+limits[scope], TOGETHER[scope])}` : limits[scope];
+      checkLimit(scope, totalLoss(before[scope], together), totalLoss(entries, together), limit);
+    }
+  }
+}
+
+/**
  * Throws BudgetSpent where `asked` would take the total `before` over its limit of epsilon, or of
  * delta.
  * @type {(scope: Scope, before: Loss, asked: Loss, limit: string) => void}
  */
 export function checkLimit(scope, before, asked, limit) {
   const after = sum(before, asked);
-  if (!within(after, limit)) throw new BudgetSpent(scope, before, asked, limit);
+  if (!withinLimit(after, limit)) throw new BudgetSpent(scope, before, asked, limit);
   const [n, d] = after.delta;
   // A report without a delta of its own is never refused for delta.
   if (asked.delta[0] > 0n && n * DELTA_LIMIT > d) throw new BudgetSpent(scope, before, asked, undefined);
@@ -174,14 +193,17 @@ function percent({ odds: [n, d], exponent: [a, b], delta: [e, f] }, limit) {
 }
 
 /** @type {(loss: Loss, limit: string) => boolean} whether odds * e^exponent <= e^limit */
-function within({ odds, exponent: [a, b] }, limit) {
+function withinLimit({ odds, exponent: [a, b] }, limit) {
   const [n, d] = decimal(limit);
   const rest = n * b - a * d;
   return rest >= 0n && atMostExp(odds, rest, d * b);
 }
 
-/** @type {(entry: LedgerEntry) => Loss} */
-const loss = ({ odds, exponent, delta }) => ({
+/**
+ * The loss of an entry, or of what is `mixed` in it.
+ * @type {(entry: {odds?: string, epsilon?: string, exponent?: string, delta: string}) => Loss}
+ */
+const entryLoss = ({ odds = "1", epsilon = "", exponent = epsilon, delta }) => ({
   odds: parts(odds),
   exponent: parts(exponent),
   delta: parts(delta),

@@ -6,7 +6,7 @@ import { BadAnswer, FOUND, Refused, WavesSent, must } from "../core/errors.js";
 import { fraction, parts } from "../core/fraction.js";
 import { pure } from "../core/odds.js";
 import {
-  HASH, NAME, SURVEY_NAME, between, integer, like, list, object, text,
+  HASH, NAME, SPEC, SURVEY_NAME, anObject, between, integer, like, list, object, text,
 } from "../core/validators.js";
 import { historyLoss, loss } from "../mechanisms/mechanism.js";
 import { makeReport } from "../survey/report.js";
@@ -52,13 +52,13 @@ export function readMemory(text) {
 
 /**
  * Returns the report that this device made for a version of a survey; undefined where there is
- * none.
+ * none. (Surveys with a mixer have an envelope instead: through_mixer.js.)
  * @type {(memory: Memory, version: string) =>
  *   {values: Record<string, number[]>, strata?: Stratum} | undefined}
  */
 export function earlier({ reports }, version) {
   const kept = Object.hasOwn(reports, version) ? reports[version] : undefined;
-  return kept && JSON.parse(kept.text);
+  return kept?.text && JSON.parse(kept.text);
 }
 
 /**
@@ -175,6 +175,7 @@ export async function rounds({ waves: before }, definition, fresh, author) {
  */
 export async function answer(memory, answering) {
   const { definition, version, answers, author = "", coins, stratum } = answering;
+  must(!definition.mixer, "survey.mixer", "takes sealed answers");
   // First, because this throws where the budget is spent: nothing may be drawn then.
   const { fresh, ledger, waves } = await plan(memory, answering);
   const before = earlier(memory, version);
@@ -262,8 +263,8 @@ export const today = () => new Date().toISOString().slice(0, 10);
 // --- the shape of the document --------------------------------------------------------------
 
 /** @type {(key: Check, item: Check) => Check} validates an object with arbitrary keys */
-const record = (key, item) => (value, path) => {
-  must(typeof value === "object" && value !== null && !Array.isArray(value), path, "is no object");
+const mapOf = (key, item) => (value, path) => {
+  anObject(value, path);
   for (const [name, one] of Object.entries(value)) {
     key(name, path);
     item(one, path);
@@ -285,33 +286,40 @@ const FIELDS = object({
   odds: amount,
   exponent: amount,
   delta: amount,
-});
+}, { mixed: object({ epsilon: amount, delta: amount, mixer: HASH }) });
 
 /** @type {Check} */
 const ENTRY = (value, path) => {
   FIELDS(value, path);
-  const [[n, d], [m, e]] = [parts(value.odds), parts(value.delta)];
-  must(n >= d && m < e, path, "has odds below 1 or a delta of 1");
+  for (const { odds, delta } of [value, { ...value, ...value.mixed }]) {
+    const [[n, d], [m, e]] = [parts(odds), parts(delta)];
+    must(n >= d && m < e, path, "has odds below 1 or a delta of 1");
+  }
 };
 
 const INTEGERS = list(integer, 0, Infinity);
 const ID = like(/^[0-9a-f]{32}$/);
 const REPORT = object(
-  { survey: HASH, id: ID, values: record(text, INTEGERS) },
-  { strata: record(SURVEY_NAME, SURVEY_NAME) },
+  { survey: HASH, id: ID, values: mapOf(text, INTEGERS) },
+  { strata: mapOf(SURVEY_NAME, SURVEY_NAME) },
 );
-const KEPT = object({
-  text,
-  sent: (value, path) => must(typeof value === "boolean", path, "is not true or false"),
-});
+/** @type {(least: number, most: number | "") => Check} validates a number of bytes in hexadecimal */
+const NUMBER = (least, most) => like(new RegExp(`^([0-9a-f]{2}){${least},${most}}$`));
+const KEPT = object(
+  { sent: (value, path) => must(typeof value === "boolean", path, "is not true or false") },
+  { text, sealed: NUMBER(1, ""), inner: list(HASH, 1, 100) },
+);
 
 /** @type {Check} */
 const REPORTS = (value, path) => {
-  record(HASH, KEPT)(value, path);
-  for (const [version, kept] of Object.entries(value)) {
-    const report = /** @type {any} */ (parse(kept.text));
+  mapOf(HASH, KEPT)(value, path);
+  for (const [version, { text, sealed, inner }] of Object.entries(value)) {
+    const ordered = !text && `${inner}` === `${[...new Set(inner)].sort()}`;
+    must(sealed ? ordered : !inner, path, "is no envelope");
+    if (sealed) continue;
+    const report = /** @type {any} */ (parse(text ?? ""));
     REPORT(report, path);
-    const same = report.survey === version && canonicalise(report) === kept.text;
+    const same = report.survey === version && canonicalise(report) === text;
     must(same, path, "is not as it is sent");
   }
 };
@@ -327,12 +335,9 @@ const ROUNDS = (value, path) => {
 
 /** @type {(item: Check, key?: Check) => Check} validates a record that is not empty */
 const some = (item, key = HASH) => (value, path) => {
-  record(key, item)(value, path);
+  mapOf(key, item)(value, path);
   must(Object.keys(value).length > 0, path, "is empty");
 };
-
-/** @type {(least: number, most: number) => Check} validates a number of bytes in hexadecimal */
-const NUMBER = (least, most) => like(new RegExp(`^([0-9a-f]{2}){${least},${most}}$`));
 
 /** @type {Check} */
 const ORDER = (value, path) => {
@@ -341,12 +346,12 @@ const ORDER = (value, path) => {
 };
 
 const MEMORY = object({
-  spec: (value, path) => must(value === 1, path, "is not the version that this page knows"),
+  spec: SPEC,
   ledger: list(ENTRY, 0, Infinity),
   reports: REPORTS,
-  memos: record(MEMO, INTEGERS),
-  authors: record(ORIGIN, list(HASH, 0, Infinity)),
-  registers: record(ORIGIN, HEAD),
+  memos: mapOf(MEMO, INTEGERS),
+  authors: mapOf(ORIGIN, list(HASH, 0, Infinity)),
+  registers: mapOf(ORIGIN, HEAD),
 }, {
   tickets: some(object({ id: ID, ticket: NUMBER(288, 544) })),
   trades: some(

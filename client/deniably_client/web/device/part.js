@@ -2,7 +2,7 @@
 // depends on chance, on public losses and on the ledger, and on no answer.
 
 import { Coins } from "../core/coins.js";
-import { LIMITS, checkLimit, counted, total } from "./ledger.js";
+import { LIMITS, checkAll } from "./ledger.js";
 import { chargeDay, charges, countedSince, today } from "./memory.js";
 
 /** @import { Question } from "../survey/types.js" */
@@ -32,7 +32,7 @@ export function withOrder(memory, { definition: { questions, ask }, version, coi
 export function partOf(memory, { definition, version, author = "", day = today(), limits = LIMITS }) {
   const { questions } = definition;
   const order = memory.orders?.[version] ?? [];
-  const before = counted(memory.ledger, version, author, countedSince(memory, author, day));
+  const since = countedSince(memory, author, day);
   /** @type {(names: readonly string[]) => Question[]} */
   const named = (names) => questions.filter(({ name }) => names.includes(name));
   /** @type {string[]} */
@@ -40,11 +40,9 @@ export function partOf(memory, { definition, version, author = "", day = today()
   for (const name of order) {
     const more = [...taken, name];
     const day_ = chargeDay(memory, author, day);
-    const asked = total(charges(definition, version, named(more), author, day_));
+    const entries = charges(definition, version, named(more), author, day_);
     try {
-      for (const scope of /** @type {import("./types.js").Scope[]} */ (Object.keys(before))) {
-        checkLimit(scope, total(before[scope]), asked, limits[scope]);
-      }
+      checkAll(memory.ledger, entries, limits, since);
       taken = more;
     } catch {
       continue;

@@ -1,7 +1,7 @@
 // Types of what a device stores and sends. Respondents do not download this file.
 
 import type { Coins } from "../core/coins.js";
-import type { Answers, Definition, Question, Stratum } from "../survey/types.js";
+import type { Answers, Definition, Mixer, Question, Stratum } from "../survey/types.js";
 
 /**
  * One charge: the privacy loss of one question. `odds`, `exponent` and `delta` are fractions as
@@ -17,6 +17,8 @@ export interface LedgerEntry {
   odds: string;
   exponent: string;
   delta: string;
+  /** In a survey with a mixer: what counts against its server alone, of the mixer with this key. */
+  mixed?: { epsilon: string; delta: string; mixer: string };
 }
 
 /** What a limit applies to: one version of a survey, one author, or everything. */
@@ -32,8 +34,8 @@ export type CountedSince = Record<Exclude<Scope, "survey">, string>;
 export interface Memory {
   spec: 1;
   ledger: readonly LedgerEntry[];
-  /** By version of the survey: the report as it is sent, and whether a server has it. */
-  reports: Record<string, { text: string; sent: boolean }>;
+  /** By version of the survey: the report as it is sent, or its envelope, and whether it was. */
+  reports: Record<string, Kept>;
   /** By author, panel and question: the randomised answer that all waves report from. */
   memos: Record<string, number[]>;
   /** The keys of known authors, by origin of the server. */
@@ -45,6 +47,26 @@ export interface Memory {
   waves?: Record<string, { count: number; sent: number }>;
   /** By version: the questions in the order that was drawn for answering a part (SPEC 4.7). */
   orders?: Record<string, string[]>;
+}
+
+/**
+ * What a device made for a survey. `text` is a report. Through a mixer `sealed` is the envelope instead, in
+ * hexadecimal, and `inner` are the hashes of the envelopes in it.
+ */
+export interface Kept {
+  sent: boolean;
+  text?: string;
+  sealed?: string;
+  inner?: string[];
+}
+
+/** The definition of a survey with a mixer. */
+export type OfMixer = Definition & { mixer: Mixer };
+
+/** An envelope to a mixer, in hexadecimal, and the SHA-256 of each envelope in it. */
+export interface Envelopes {
+  outer: string;
+  inner: readonly string[];
 }
 
 /** What an invitation was traded for: the report's id and its blind signature. */

@@ -25,7 +25,7 @@ const VARYING = 15_000;
 export async function sendOthers(except) {
   try {
     for (const [version, text, name] of (await waiting(except)).slice(0, MOST)) {
-      await pause();
+      await pauseLong();
       // It may have been forgotten, changed, or sent from another tab meanwhile.
       if (!(await waiting(except)).some((each) => each[1] === text)) continue;
       try {
@@ -52,13 +52,13 @@ async function waiting(except) {
   const { ledger, reports } = await read();
   for (const [version, { text, sent }] of Object.entries(reports)) {
     const charge = ledger.find((each) => each.version === version);
-    if (sent || version === except || !charge) continue;
+    if (sent || version === except || !charge || !text) continue; // an envelope has no text
     if (!(await wasRefused(text))) unsent.push([version, text, charge.survey]);
   }
   return unsent;
 }
 
-function pause() {
+function pauseLong() {
   const [chance = 0] = crypto.getRandomValues(new Uint32Array(1));
   return new Promise((done) => setTimeout(done, SHORTEST + (chance % VARYING)));
 }

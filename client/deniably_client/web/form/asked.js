@@ -14,7 +14,7 @@ export function answered(forms) {
   /** @type {Map<string, Answer["answer"]>} */
   const answers = new Map();
   for (const form of forms) {
-    const { answer } = read(form);
+    const { answer } = readForm(form);
     if (answer !== undefined) answers.set(form.dataset["question"] ?? "", answer);
   }
   return answers;
@@ -22,12 +22,12 @@ export function answered(forms) {
 
 /** Returns the step of the first unanswered question, or the check page if all are answered. */
 export function firstOpen() {
-  const open = state.path.shown().find((form) => read(form).answer === undefined);
+  const open = state.path.shown().find((form) => readForm(form).answer === undefined);
   return open ? questions.indexOf(open) + 1 : CHECK;
 }
 
 /** @type {(form: HTMLFormElement) => Answer} the answer in a form, or what is missing */
-export const read = (form) =>
+export const readForm = (form) =>
   state.readFields && form.dataset["kind"] ? state.readFields(form) : readChoice(form);
 
 /**
@@ -44,7 +44,7 @@ function readChoice(form) {
  * @param {HTMLFormElement} form
  */
 export function requireAnswer(form) {
-  const { answer, missing, heading } = read(form);
+  const { answer, missing, heading } = readForm(form);
   tell(form, answer === undefined, missing, heading);
   if (answer === undefined) errorOf(form).focus();
   return answer !== undefined;

@@ -4,11 +4,10 @@
 export const page = `<!doctype html>\n${document.documentElement.outerHTML}`;
 
 export const survey = /** @type {HTMLElement} */ (document.getElementById("survey"));
-const { name = "", digest = "" } = survey.dataset;
 /** The version of the survey that the page shows. */
-export const version = digest;
+export const version = survey.dataset["digest"] ?? "";
 /** The survey's address in the HTTP API. */
-export const api = `/api/surveys/${name}`;
+export const api = `/api/surveys/${survey.dataset["name"]}`;
 export const steps = all(".step", HTMLElement);
 export const questions = all("form[data-question]", HTMLFormElement);
 /** The number of the step after the last question. */
@@ -32,7 +31,7 @@ export function byId(id) {
 }
 
 /** @type {WeakMap<Element, string | null>} the server's text of each element */
-const written = new WeakMap();
+const original = new WeakMap();
 
 /**
  * Shows a text; undefined restores the server's text.
@@ -41,6 +40,6 @@ const written = new WeakMap();
  */
 export function fill(element, text) {
   if (!element) return;
-  if (!written.has(element)) written.set(element, element.textContent);
-  element.textContent = text ?? written.get(element) ?? "";
+  if (!original.has(element)) original.set(element, element.textContent);
+  element.textContent = text ?? original.get(element) ?? "";
 }

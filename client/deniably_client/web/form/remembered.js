@@ -2,7 +2,7 @@
 // answered before, and how to forget.
 
 import { Localised, WavesSent } from "../core/errors.js";
-import { BudgetSpent, LIMITS, counted, firstToLeave, share, total } from "../device/ledger.js";
+import { BudgetSpent, LIMITS, counted, firstToLeave, share, totalLoss } from "../device/ledger.js";
 import { answer, freshQuestions, knownQuestions, plan } from "../device/memory.js";
 import { partOf, withOrder } from "../device/part.js";
 import { Damaged, forget, keeps, read, update } from "../device/storage.js";
@@ -155,7 +155,7 @@ async function tell(memory, about, changed) {
     const leaving = scope === "survey" ? undefined : firstToLeave(before[scope]);
     const texts = [
       leaving && words("script.until", { ...percent(leaving.loss), day: day(leaving.day) }),
-      ...[before, after].map((each) => words("script.percent", percent(total(each[scope])))),
+      ...[before, after].map((each) => words("script.percent", percent(totalLoss(each[scope])))),
     ];
     for (const [i, cell] of cells.entries()) cell.textContent = texts[i] ?? "";
   }

@@ -1,7 +1,7 @@
 // Shows one step at a time and keeps the tab's history. Step 0 is the start, then come the questions,
 // then the check page. Other steps have a kind instead of a number.
 
-import { firstOpen, read, requireAnswer } from "./asked.js";
+import { firstOpen, readForm, requireAnswer } from "./asked.js";
 import { CHECK, all, byId, questions, steps, survey } from "./elements.js";
 import { state } from "./state.js";
 
@@ -39,7 +39,7 @@ function fillCheckPage() {
     const name = CSS.escape(form.dataset["question"] ?? "");
     for (const row of all(`[data-row="${name}"]`, HTMLElement)) row.hidden = !shown.includes(form);
     const place = survey.querySelector(`[data-answer="${name}"]`);
-    if (place) place.textContent = read(form).text ?? "";
+    if (place) place.textContent = readForm(form).text ?? "";
   }
 }
 

@@ -2,7 +2,7 @@
 // for surveys without strata leaves this module out: what others import of it is undefined there.
 
 import { must } from "../core/errors.js";
-import { SURVEY_NAME, list } from "../core/validators.js";
+import { SURVEY_NAME, anObject, list } from "../core/validators.js";
 
 /** @import { Check } from "../core/types.js" */
 /** @import { Definition, Stratum } from "./types.js" */
@@ -12,8 +12,7 @@ const VALUES = list(SURVEY_NAME, 2, MOST);
 
 /** @type {Check} validates the strata of a definition */
 export const STRATA = (strata, path) => {
-  const fits = typeof strata === "object" && strata !== null && !Array.isArray(strata);
-  must(fits, path, "is no object", strata);
+  anObject(strata, path);
   let count = 1;
   for (const [key, values] of Object.entries(strata)) {
     SURVEY_NAME(key, path);

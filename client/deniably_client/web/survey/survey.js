@@ -4,8 +4,9 @@ import { digest } from "../core/canonical.js";
 import { must } from "../core/errors.js";
 import { frozen } from "../core/frozen.js";
 import {
-  SURVEY_NAME, anything, between, integer, named, object, prose, text,
+  SPEC, SURVEY_NAME, anything, between, integer, named, object, prose, text,
 } from "../core/validators.js";
+import { MIXER, checkMixer } from "./mixer.js";
 import { checkQuestion } from "./questions.js";
 import { STRATA } from "./strata.js";
 
@@ -32,6 +33,7 @@ export async function verify(definition, expectedDigest) {
   checkWaves(survey);
   const { to, reports } = survey.results;
   must(!to || reports !== "public", "survey.results", "is not public", survey.results);
+  checkMixer?.(survey);
   const version = await digest(definition);
   must(version === expectedDigest, "survey", `was changed: its version is ${version}`);
   verified.set(frozen(survey), version);
@@ -47,10 +49,10 @@ function checkWaves(survey) {
   const { questions, waves } = survey;
   const keeps = waves !== undefined && waves.count === undefined;
   const fits = questions.every(({ mechanism }) => (mechanism.name === "memoised") === keeps);
-  must(fits, "survey", "with waves, but no count, every mechanism is memoised, and else none", waves);
+  must(fits, "survey", "memos are for waves without a count", waves);
   const everything = waves === undefined || !conditional(survey);
-  must(!waves || !waves.count || !waves.waves, "survey.waves", "has count and waves: leave out waves", waves);
-  must(everything, "survey", "with waves everybody is asked everything: no ask, no show_if", waves);
+  must(!waves || !waves.count || !waves.waves, "survey.waves", "has count and waves", waves);
+  must(everything, "survey", "waves go with no ask and no show_if", waves);
   const { ask = questions.length, part } = survey;
   const divided = ask > 1 && !waves && !questions.some((question) => "show_if" in question);
   must(!part || divided, "survey.part", "is not with waves, show_if or one question", part);
@@ -70,7 +72,7 @@ const WAVES = object(
 
 const SURVEY = object(
   {
-    spec: (value, path) => must(value === 1, path, "is not the version that this page knows", value),
+    spec: SPEC,
     name: SURVEY_NAME,
     title: text,
     language: text,
@@ -82,6 +84,6 @@ const SURVEY = object(
   },
   {
     intro: prose, contact: prose, ask: integer, waves: WAVES, invited: either(true),
-    part: either(true), strata: STRATA,
+    part: either(true), strata: STRATA, mixer: MIXER,
   },
 );

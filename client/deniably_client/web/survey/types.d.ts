@@ -90,7 +90,20 @@ export interface Definition {
   invited?: true;
   part?: true;
   strata?: Record<string, string[]>;
+  mixer?: Mixer;
   questions: Question[];
+}
+
+/** The mixer of a survey. `key` and `open` are public keys of envelopes: the mixer's, the server's. */
+export interface Mixer {
+  address: string;
+  by: string;
+  key: string;
+  signing: string;
+  open: string;
+  length: number;
+  blanks: number;
+  claim: { epsilon: string; delta: string };
 }
 
 /** A respondent's answers, by question name. */

@@ -188,7 +188,7 @@ function checkedKey(key) {
  * @type {(definition: Definition, version: string, entry: Published) => Published}
  */
 function published(definition, version, { number, previous, day, author, signature, invitations }) {
-  const { name, questions, waves } = definition;
+  const { mixer, name, questions, waves } = definition;
   const all = total(definition);
   return {
     number,
@@ -206,6 +206,7 @@ function published(definition, version, { number, previous, day, author, signatu
     }),
     ...(waves && { history: epsilon(totalHistory(definition)) }),
     ...(definition.invited && { invitations: checkedKey(invitations) }),
+    ...(mixer && { mixed: mixer.claim, mixer: mixer.signing }),
   };
 }
 

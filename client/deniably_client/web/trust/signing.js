@@ -20,7 +20,7 @@ export async function checkSignature(digest, author, signature) {
  * @type {(key: string, signature: string, text: string) => Promise<boolean>}
  */
 export const signedBy = (key, signature, text) =>
-  verify(bytes(key), bytes(signature), new TextEncoder().encode(text));
+  verifySignature(bytes(key), bytes(signature), new TextEncoder().encode(text));
 
 /** @type {(author: string) => Promise<string>} a short hash of the key, for people to
  * compare: 32 hexadecimal digits in groups of four */
@@ -39,7 +39,7 @@ export const bytes = (hex) =>
  * @param {Uint8Array<ArrayBuffer>} signature
  * @param {Uint8Array<ArrayBuffer>} message
  */
-export async function verify(key, signature, message) {
+export async function verifySignature(key, signature, message) {
   try {
     const imported = await crypto.subtle.importKey("raw", key, "Ed25519", false, ["verify"]);
     return await crypto.subtle.verify("Ed25519", imported, signature, message);

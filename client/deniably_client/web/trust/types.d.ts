@@ -65,5 +65,8 @@ export interface Published {
   delta: string;
   history?: string;
   invitations?: string;
+  /** What a survey with a mixer gives away against its server alone, and the mixer's signing key. */
+  mixed?: { epsilon: string; delta: string };
+  mixer?: string;
   questions: { name: string; mechanism: string; epsilon: string }[];
 }

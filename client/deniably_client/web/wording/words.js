@@ -6,7 +6,7 @@
 /** @type {Record<string, Text> | undefined} */
 let texts;
 
-function known() {
+function allTexts() {
   texts ??= /** @type {Record<string, Text>} */ (
     JSON.parse(document.getElementById("words")?.textContent ?? "{}")
   );
@@ -21,7 +21,7 @@ function known() {
  * @param {Record<string, string | number>} [values]
  */
 export function words(key, values = {}) {
-  const text = Object.hasOwn(known(), key) ? known()[key] : undefined;
+  const text = Object.hasOwn(allTexts(), key) ? allTexts()[key] : undefined;
   if (text === undefined) throw new Error(`there are no words for ${key}`);
   return form(text, Number(values["count"])).replace(/\{([a-z_]+)\}/g, (_, place) => {
     if (!Object.hasOwn(values, place)) throw new Error(`${key} needs ${place}`);

@@ -95,8 +95,8 @@ class PythonDevice:
             if step["do"] == "trade":
                 after, trade = _trade(memory, survey, step["code"])
             elif step["do"] == "sent":
-                kept = memory.report(survey.digest)
-                after = device.mark_sent(memory, kept) if kept else memory
+                kept, version = memory.reports.get(survey.digest), survey.digest
+                after = device.mark_sent(memory, version, kept.body) if kept else memory
             elif step["do"] == "order":
                 after = with_order(memory, survey)
             else:

@@ -1,0 +1,154 @@
+"""A survey with a mixer: what its server takes from nobody else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from deniably.authoring.compiling import publish_text
+from deniably.authoring.survey_files import load_survey, with_named_files
+from deniably.core.errors import Refused
+from deniably.survey.report import separate_reports
+from deniably.survey.survey import Survey, as_survey
+from deniably.trust.mixer_offer import make_offer
+from deniably_client import Device
+from deniably_server.storage.store import Store
+from spec.cases.mixers import EIGHT, KEY, OPEN, mixed
+from spec.cases.questions import YES_NO
+from support.commands import call
+from support.keys import key_of
+from support.material import (
+    Server,
+    a_report,
+    assert_problem,
+    lines_headers,
+    new_token,
+    signed,
+    signed_headers,
+)
+
+SURVEY = as_survey(mixed(YES_NO, EIGHT, name="through"))
+WHY = (
+    "The answers to this survey come through its mixer, once the survey is closed; send the"
+    " envelope to the mixer."
+)
+
+
+@pytest.fixture
+def survey(app: Flask) -> Survey:
+    store: Store = app.extensions["deniably"]
+    store.publish(SURVEY, signed(SURVEY))
+    return SURVEY
+
+
+def bodies() -> list[bytes]:
+    """A report to one question, as the server will find it in an envelope, and one to all."""
+    apart = separate_reports(SURVEY, {"a": "yes", "e": "no"})
+    return [apart[0].canonical, a_report(SURVEY).canonical]
+
+
+@pytest.mark.parametrize("kind", ["application/json", "application/json; charset=utf-8"])
+def test_no_report_comes_directly(
+    app: Flask, client: FlaskClient, survey: Survey, kind: str
+) -> None:
+    for body in bodies():
+        answer = client.post(f"/api/surveys/{survey.name}/reports", data=body, content_type=kind)
+
+        assert assert_problem(answer, 422, "bad-report")["detail"] == WHY
+    assert app.extensions["deniably"].reports(survey.name) == 0
+
+
+def test_an_author_sends_none_either(app: Flask, client: FlaskClient, survey: Survey) -> None:
+    store: Store = app.extensions["deniably"]
+    headers = lines_headers(new_token(store, "author", survey.name))
+
+    answer = client.post(
+        f"/api/surveys/{survey.name}/batches", data=b"\n".join(bodies()), headers=headers
+    )
+
+    assert assert_problem(answer, 422, "bad-report")["detail"] == WHY
+    assert store.reports(survey.name) == 0
+
+
+# What authors do -----------------------------------------------------------------------------
+
+OFFER = make_offer(key_of(b"mixer".ljust(32)), "https://mixer.example.net", "Works council", KEY)
+WRITTEN = f"""
+name: council
+title: Honesty at work
+mixer: {{offer: offer.json, odds: 3, open: "{OPEN}"}}
+questions:
+  - {{name: stolen, type: yes_no, label: Ever stolen}}
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    (tmp_path / "offer.json").write_bytes(msgspec.json.encode(OFFER))
+    file = tmp_path / "council.yaml"
+    file.write_text(WRITTEN, encoding="utf-8")
+    return file
+
+
+def test_a_server_without_a_key_of_envelopes_publishes_no_such_survey(
+    client: FlaskClient, author: dict[str, str], file: Path
+) -> None:
+    text = with_named_files(file.read_bytes(), file.parent)
+    headers = author | signed_headers(publish_text(text))
+
+    answer = client.post(
+        "/api/surveys", data=text, headers=headers, content_type="application/yaml"
+    )
+
+    assert_problem(answer, 422, "bad-survey")
+    assert "this server has no key of envelopes" in answer.text
+    assert client.get("/api/surveys/council").status_code == 404
+
+
+def test_a_file_is_checked_with_its_offer(file: Path) -> None:
+    done = call("check", file)
+
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[1] == f"digest {load_survey(file).digest}"
+    assert lines[3].split() == [
+        "question", "type", "mechanism", "server", "alone", "together", "margin",
+    ]  # fmt: skip
+    assert lines[4].split()[-3:-1] == ["2.95", "8"]
+
+
+def test_a_file_without_the_servers_key_has_no_digest_and_is_not_signed(file: Path) -> None:
+    file.write_text(WRITTEN.replace(f', open: "{OPEN}"', ""), encoding="utf-8")
+
+    checked, signed = call("check", file), call("sign", file, "--yes")
+    published = call("publish", file, "--token", "x", "--server", "http://127.0.0.1:9")
+
+    assert "digest" not in checked.stdout
+    for done in (signed, published):
+        assert done.returncode == 1
+        assert "$.mixer.open: the key of envelopes of the survey's server is missing" in done.stderr
+
+
+def test_a_file_is_planned_for_a_margin(file: Path) -> None:
+    done = call("plan", file, "--margin", "0.05")
+
+    assert done.returncode == 0, done.stderr
+    assert "asked directly" in done.stdout.splitlines()[0]
+    assert "server alone  together" in done.stdout
+
+
+# What devices do ------------------------------------------------------------------------------
+
+
+def test_a_device_that_cannot_seal_refuses_the_survey_whole(tmp_path: Path) -> None:
+    server = Server(tmp_path / "deniably.db")
+    try:
+        server.publish(SURVEY)
+        with pytest.raises(Refused, match="go through a mixer, and this device cannot seal them"):
+            Device(f"{server.url}/s/through").answer({"a": "yes", "e": "no"})
+    finally:
+        server.kill()
