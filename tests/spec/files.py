@@ -13,6 +13,7 @@ from spec.cases import (
     codes,
     coins,
     definitions,
+    envelopes,
     invitations,
     ledger,
     listing,
@@ -46,6 +47,7 @@ MAKERS: dict[str, Callable[[], Made]] = {
     "blind_rsa": invitations.blind_rsa,
     "codes": codes.cases,
     "strata": strata.cases,
+    "envelopes": envelopes.cases,
     "report_sets": report_sets.cases,
 }
 
