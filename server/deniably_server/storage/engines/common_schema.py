@@ -5,6 +5,15 @@ a stratum (SPEC 4.6), 0 where the survey has none. ``shard`` is the number of th
 writer adds to (``tables.tallies``).
 """
 
+ORDERED = {
+    "reports": "id",
+    "invitations": "hash",
+    "tallies": "stratum, question, choice",
+    "answered": "stratum, question",
+    "totals": "stratum",
+}
+"""Where places of rows reveal what came first or last, as ``engine.Ordered`` has it."""
+
 TABLES = (
     """
     CREATE TABLE surveys (
