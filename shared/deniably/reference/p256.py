@@ -11,15 +11,15 @@ N = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
 """The number of points."""
 A = P - 3
 B = 0x5AC635D8AA3A93E7B3EBBD55769886BC651D06B0CC53B0F63BCE3C3E27D2604B
-Point = tuple[int, int] | None
+CurvePoint = tuple[int, int] | None
 """A point (x, y); None is the neutral element."""
-BASE: Point = (
+BASE: CurvePoint = (
     0x6B17D1F2E12C4247F8BCE6E563A440F277037D812DEB33A0F4A13945D898C296,
     0x4FE342E2FE1A7F9B8EE7EB4A7C0F9E162BCE33576B315ECECBB6406837BF51F5,
 )
 
 
-def added(one: Point, two: Point) -> Point:
+def added(one: CurvePoint, two: CurvePoint) -> CurvePoint:
     """Returns the sum of two points."""
     if one is None or two is None:
         return one or two
@@ -34,9 +34,9 @@ def added(one: Point, two: Point) -> Point:
     return third, (slope * (x - third) - y) % P
 
 
-def times(scalar: int, point: Point) -> Point:
+def times(scalar: int, point: CurvePoint) -> CurvePoint:
     """Returns a multiple of a point."""
-    result: Point = None
+    result: CurvePoint = None
     for bit in bin(scalar)[2:]:
         result = added(result, result)
         if bit == "1":
@@ -44,14 +44,14 @@ def times(scalar: int, point: Point) -> Point:
     return result
 
 
-def encoded(point: Point) -> bytes:
+def encoded(point: CurvePoint) -> bytes:
     """Returns a point as 65 bytes: 4, x, y (SEC 1, section 2.3.3, uncompressed)."""
     assert point is not None
     x, y = point
     return b"\x04" + x.to_bytes(32, "big") + y.to_bytes(32, "big")
 
 
-def read_point(data: bytes) -> Point:
+def read_point(data: bytes) -> CurvePoint:
     """Returns the point of 65 bytes. Raises Invalid where they are none of the curve."""
     require(len(data) == 65 and data[0] == 4, "a point is 65 bytes, and the first is 4")
     x, y = int.from_bytes(data[1:33], "big"), int.from_bytes(data[33:], "big")
