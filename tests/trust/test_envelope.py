@@ -139,7 +139,9 @@ def test_a_key_is_kept_as_a_text_and_does_not_show_itself() -> None:
     assert repr(SERVER) == f"OpeningKey(public='{SERVER.public}')"
 
 
-@pytest.mark.parametrize("text", [b"", b"no key", new_key().text], ids=["empty", "words", "ed25519"])
+@pytest.mark.parametrize(
+    "text", [b"", b"no key", new_key().text], ids=["empty", "words", "ed25519"]
+)
 def test_another_text_is_no_key(text: bytes) -> None:
     with pytest.raises(BadKey, match="no P-256 key"):
         read_opening_key(text)

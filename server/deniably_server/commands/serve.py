@@ -97,7 +97,7 @@ def _listening(
     from deniably_server.guard.public_address import LOOPBACK, NoPublicAddress, public_address
 
     def opened(host: str, port: int) -> socket:
-        from deniably_server.serving import AddressTaken, claim
+        from deniably_server.wire.listening import AddressTaken, claim
 
         try:
             return stack.enter_context(claim(host, port))
