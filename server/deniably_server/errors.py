@@ -20,6 +20,7 @@ DeniablyError
     UnsupportedMediaType  the body is of another media type
     Uninvited             the invitation or the ticket is missing or wrong
     Used                  the invitation was traded before
+    Gone                  the mixer takes no more envelopes for the survey
     WrongDigest           the report answers another version or another survey
     Unsigned              the author's signature is missing or wrong
   TooSlow                 a draft takes too long to be checked; it may be published all the same
@@ -137,6 +138,10 @@ class Uninvited(Refusal):
 class Used(Refusal):
     """The invitation was already exchanged for a ticket, by another device, or by this one before
     it lost its memory."""
+
+
+class Gone(Refusal):
+    """The mixer takes no more envelopes for the survey: it is closed, or all was passed on."""
 
 
 class WrongDigest(Refusal):

@@ -25,7 +25,7 @@ from psycopg.conninfo import make_conninfo
 from psycopg.pq import PGconn, Ping
 
 from deniably_server.errors import Conflict
-from deniably_server.storage.engines.common_schema import ORDERED
+from deniably_server.storage.engines.common_schema import MIXER_ORDERED, ORDERED
 from deniably_server.storage.engines.engine import (
     MOVED,
     REWRITE_MARK,
@@ -35,7 +35,7 @@ from deniably_server.storage.engines.engine import (
     ReportRow,
     Result,
 )
-from deniably_server.storage.engines.postgres_schema import STEPS
+from deniably_server.storage.engines.postgres_schema import MIXER_STEPS, STEPS
 from deniably_server.storage.engines.schema_migration import Steps, migrate
 
 _AT_ONCE = 2_000
@@ -75,6 +75,8 @@ class Postgres:
     one_writer = False
     steps: Steps = STEPS
     ordered: Ordered = ORDERED
+    cleaning = f"VACUUM {', '.join(ORDERED)}"
+    """SQL that removes what rewrites and deletions left."""
     answered = (
         "SELECT stratum, question.key - 1, count(*) FROM reports,"
         " jsonb_array_elements(report::jsonb) WITH ORDINALITY AS question(value, key)"
@@ -121,6 +123,7 @@ class Postgres:
                 options="-c synchronous_commit=on -c lock_timeout=10s",
             ),
             self.ordered,
+            self.cleaning,
         )
 
     @contextmanager
@@ -165,6 +168,15 @@ class Postgres:
             migrate(database, self.steps)
 
 
+class MixerPostgres(Postgres):
+    """The same for a mixer, whose tables are others."""
+
+    steps: Steps = MIXER_STEPS
+    ordered: Ordered = MIXER_ORDERED
+    # In full, as keys and envelopes are deleted: a plain VACUUM leaves their bytes in the pages.
+    cleaning = "VACUUM (FULL) envelopes, invitations, issued, mixer_keys, pieces"
+
+
 def _is_alone(database: PostgresConnection) -> bool:
     # The lock comes first: a server that starts after it cannot take its shared one.
     return database.has(f"pg_try_advisory_lock({_SERVERS})") and not database.has(
@@ -182,8 +194,10 @@ class PostgresConnection:
         psycopg.errors.SerializationFailure,
     )
 
-    def __init__(self, connection: psycopg.Connection[Any], ordered: Ordered = ORDERED) -> None:
-        self._connection, self._ordered = connection, ordered
+    def __init__(
+        self, connection: psycopg.Connection[Any], ordered: Ordered, cleaning: str
+    ) -> None:
+        self._connection, self._ordered, self._cleaning = connection, ordered, cleaning
         self.shard = 0
 
     def has(self, condition: str, parameters: Sequence[object] = ()) -> bool:
@@ -254,14 +268,14 @@ class PostgresConnection:
         """Vacuums the tables, and repeats this while another transaction still sees the rows from
         before a rewrite, which VACUUM cannot remove. Raises TimeoutError after ten seconds."""
         until = monotonic() + _BUSY_SECONDS
-        self.execute(f"VACUUM {', '.join(self._ordered)}")
+        self.execute(self._cleaning)
         while any(map(self._shown_before, surveys)):
             if monotonic() > until:
                 raise TimeoutError(
                     "another connection still reads the rows from before the rewrite; end it"
                 )
             sleep(_AGAIN_SECONDS)
-            self.execute(f"VACUUM {', '.join(self._ordered)}")
+            self.execute(self._cleaning)
 
     def _shown_before(self, survey: str) -> bool:
         """Whether a transaction still sees the rows from before the rewrite; VACUUM keeps those."""

@@ -13,7 +13,7 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING, cast
 
 from deniably_server.errors import Conflict
-from deniably_server.storage.engines.common_schema import ORDERED
+from deniably_server.storage.engines.common_schema import MIXER_ORDERED, ORDERED
 from deniably_server.storage.engines.engine import (
     MOVED,
     SERVED,
@@ -23,7 +23,7 @@ from deniably_server.storage.engines.engine import (
 )
 from deniably_server.storage.engines.schema_migration import Steps, migrate
 from deniably_server.storage.engines.sqlite_pages import KEY_BYTES, in_key_order, report_pages
-from deniably_server.storage.engines.sqlite_schema import STEPS
+from deniably_server.storage.engines.sqlite_schema import MIXER_STEPS, STEPS
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
@@ -123,6 +123,13 @@ class Sqlite:
         """Brings the file's tables to the newest schema."""
         with closing(self.connect()) as database:
             migrate(database, self.steps)
+
+
+class MixerSqlite(Sqlite):
+    """The same for a mixer, whose tables are others."""
+
+    steps: Steps = MIXER_STEPS
+    ordered: Ordered = MIXER_ORDERED
 
 
 class SqliteConnection(sqlite3.Connection):
