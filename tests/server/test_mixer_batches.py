@@ -8,6 +8,8 @@ import logging
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -328,8 +330,6 @@ def assert_nothing_is_left(store: MixerStore, mix: Parties, sealed: list[bytes])
     assert rows["envelopes"] == rows["pieces"] == rows["mixer_keys"] == []
     assert store.revealing_order() == []
     if not store.engine.address.startswith("postgresql"):
-        from pathlib import Path
-
         file = Path(store.engine.address)
         left = b"".join(each.read_bytes() for each in file.parent.glob(f"{file.name}*"))
         assert mix.survey.digest.encode() in left, "the survey itself stays"
@@ -351,6 +351,29 @@ def test_after_the_closing_the_disk_does_not_tell_who_came_first(store: MixerSto
 
     assert store.revealing_order() == []
     assert store.senders(mix.survey.digest) == 80
+
+
+def test_long_envelopes_lie_in_the_order_of_their_hashes_too(tmp_path: Path) -> None:
+    """Of six questions an envelope is longer than what SQLite keeps within a page of the table."""
+    with closing(MixerStore(str(tmp_path / "mixer.db"))) as store:
+        mix = parties(questions=questions(6)).accept(store)
+        sealed = [mix.outer() for _ in range(60)]
+        for each in sealed:
+            mix.send(store, each)
+        store.close_survey(mix.survey.digest)
+        store.erase_order()
+        file = (tmp_path / "mixer.db").read_bytes()
+
+    by_hash = sorted(sealed, key=lambda each: hashlib.sha256(each).digest())
+    assert rising(file, by_hash) > 0.8
+    assert 0.3 < rising(file, sealed) < 0.7, "as by chance"
+
+
+def rising(file: bytes, sealed: list[bytes]) -> float:
+    """In what share of neighbours the end of the second lies behind that of the first."""
+    places = [file.find(each[-64:]) for each in sealed]
+    assert min(places) >= 0
+    return sum(one < two for one, two in pairwise(places)) / (len(places) - 1)
 
 
 def test_no_column_holds_a_time_an_address_or_a_number_that_counts_up(store: MixerStore) -> None:
