@@ -27,6 +27,7 @@ DeniablyError
   Unavailable             the database does not answer or store; retry later
   Newer                   a newer version made the database
   Unreleased              a version that was never released made the database
+  OtherDatabase           the database is a mixer's where a server's is needed, or the reverse
   Uncomputed              a fault of the server: the worker process failed
   NotStored               a fault of the server: the transaction failed, nothing was stored
 """
@@ -185,4 +186,14 @@ class Unreleased(DeniablyError):
         super().__init__(
             "a version of Deniably that was never released made this database, with other tables;"
             " use that version, or begin with a new database"
+        )
+
+
+class OtherDatabase(DeniablyError):
+    """The database is a mixer's where that of a survey's server is needed, or the other way
+    round."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "a mixer and a survey's server need a database each, and this one belongs to the other"
         )

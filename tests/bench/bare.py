@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from flask import Flask, request
 
 from deniably_server import serving
-from deniably_server.wire.listening import claim
 from deniably_server.layers import QUICK_REPORTS
 from deniably_server.settings import configuration
 from deniably_server.storage.store import Store
+from deniably_server.wire.listening import claim
 
 
 def nothing_at_once(*_: object) -> None:

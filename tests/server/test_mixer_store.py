@@ -306,16 +306,16 @@ def test_the_schema_is_whole(store: MixerStore) -> None:
 
 def test_a_database_of_surveys_is_none_of_a_mixer(tmp_path: Path) -> None:
     """Nor the other way round: who mistakes one for the other is told."""
-    from deniably_server.errors import Newer, Unreleased
+    from deniably_server.errors import OtherDatabase
     from deniably_server.storage.store import Store
 
     database = str(tmp_path / "deniably.db")
     Store(database).close()
-    with pytest.raises((Newer, Unreleased)):
+    with pytest.raises(OtherDatabase, match="a database each"):
         MixerStore(database)
     other = str(tmp_path / "mixer.db")
     MixerStore(other).close()
-    with pytest.raises((Newer, Unreleased)):
+    with pytest.raises(OtherDatabase, match="a database each"):
         Store(other)
 
 

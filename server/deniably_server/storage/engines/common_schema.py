@@ -247,7 +247,6 @@ DEEDS = (
 """What groups did, and what they published. Nothing here is about reports."""
 
 MIXER = (
-    _SETTINGS,
     # The surveys that a mixer takes envelopes for, each under the digest of its definition.
     # ``until`` is the last day on which it takes any. ``manifest`` and ``signature`` are of the
     # batch, empty before it is made.
@@ -288,6 +287,7 @@ MIXER = (
         PRIMARY KEY (survey, number)
     )
     """,
+    _SETTINGS,
 )
 """The tables of a mixer. None has a column for a time, an address or an order."""
 
