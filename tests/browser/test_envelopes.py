@@ -3,12 +3,18 @@ reads."""
 
 from __future__ import annotations
 
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser
 
 from deniably.trust.envelope import inner_size, new_opening_key, open_inner, open_outer, outer_size
+from deniably.trust.mixer_statement import read_statement
+from deniably_server.mixing.batches import finish
+from deniably_server.storage.mixer_store import MixerStore
+from support.mixing import MixerServer, parties, whole
 
 pytestmark = pytest.mark.browser
 
@@ -58,3 +64,53 @@ def test_six_answers_of_a_phone_arrive(code: str, chromium: Browser, web_url: st
     assert found == reports
     keys = [each[:65] for each in (*opened.inner, sealed, bytes.fromhex(again))]
     assert len(set(keys)) == 8, "each has an ephemeral key of its own"
+
+
+SEND = """
+async ([address, bytes]) => {
+  const body = Uint8Array.from(bytes.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+  const headers = { "Content-Type": "application/octet-stream" };
+  const answer = await fetch(address, { method: "POST", body, headers });
+  const { type, status } = await answer.json();
+  return [answer.status, type ?? status];
+}
+"""
+
+
+def test_a_page_of_another_origin_sends_to_a_mixer_and_reads_its_answers(
+    chromium: Browser, web_url: str, tmp_path: Path
+) -> None:
+    """From the statement to the batch: what the phone sealed is in it, once."""
+    mixer = MixerServer(tmp_path / "mixer.db")
+    mix = mixer.accept(parties(blanks=2))
+    address = f"{mixer.url}/mix/{mix.survey.digest}"
+    reports = [f'{{"values":{{"q{number}":[1]}}}}' for number in range(2)]
+    given = {
+        "server": mix.survey.open,
+        "mixer": mix.survey.key,
+        "digest": mix.survey.digest,
+        "reports": reports,
+        "length": LENGTH,
+        "code": "",
+    }
+    page = chromium.new_page()
+    page.goto(web_url)
+
+    statement = page.evaluate("async (address) => (await fetch(address)).text()", address)
+    outer, inner = page.evaluate(SEAL, given)
+    answers = [page.evaluate(SEND, [address, sealed]) for sealed in (outer, outer, outer[:-2])]
+    page.close()
+
+    assert read_statement(statement.encode(), mix.survey.signing).by == mix.survey.by
+    assert answers == [[201, "stored"], [200, "stored before"], [400, "/problems/bad-envelope"]]
+    mixer.kill()
+    with closing(MixerStore(str(tmp_path / "mixer.db"))) as store:
+        store.close_survey(mix.survey.digest)
+        finish(store, mix.survey.digest)
+        body = whole(store, mix.survey.digest)
+    envelopes = [each.hex() for each in mix.envelopes(body)]
+    assert [envelopes.count(each) for each in inner] == [1, 1]
+    opened = [
+        open_inner(mix.server, mix.survey.digest, bytes.fromhex(each), LENGTH) for each in inner
+    ]
+    assert [each.decode() for each in opened] == reports

@@ -18,6 +18,7 @@ from spec.cases import (
     ledger,
     listing,
     mechanisms,
+    mixing,
     questions,
     register,
     report_sets,
@@ -48,6 +49,7 @@ MAKERS: dict[str, Callable[[], Made]] = {
     "codes": codes.cases,
     "strata": strata.cases,
     "envelopes": envelopes.cases,
+    "mixing": mixing.cases,
     "report_sets": report_sets.cases,
 }
 

@@ -18,7 +18,8 @@ DEVICE = (
 )
 # A device neither chooses omega nor estimates: that is for authors and analysts, in Python.
 # Report sets are for those who have the reports of many, in Python as well.
-NOT_ON_A_DEVICE = ("estimates", "omega", "report_sets")
+# No device reads a mixer's statement yet.
+NOT_ON_A_DEVICE = ("estimates", "omega", "report_sets", "mixing")
 # What they say hangs on the cryptography and the encodings of the browser itself.
 OF_THE_BROWSER = (*("canonical", "signatures", "registers", "listings", "blind_rsa", "envelopes"),)
 

@@ -66,6 +66,7 @@ from deniably.survey.report import is_shown, randomise_answers, read_report
 from deniably.survey.strata import stratum_in
 from deniably.survey.survey import read_survey
 from deniably.trust import blind_rsa
+from deniably.trust.batch import batch_of
 from deniably.trust.blind_rsa import PublicKey
 from deniably.trust.envelope import (
     OpeningKey,
@@ -77,7 +78,8 @@ from deniably.trust.envelope import (
     seal_outer,
 )
 from deniably.trust.invitation_codes import read_code
-from deniably.trust.signing import Signature, verify
+from deniably.trust.mixer_statement import read_statement
+from deniably.trust.signing import Signature, key_of, verify
 from support.exact_laws import distribution
 from support.keys import blind_key_of
 from support.report_sets import check_report_set
@@ -524,6 +526,26 @@ def an_opened_outer(case: Case) -> None:
     opened = open_outer(key, case["digest"], sealed, case["length"], case["questions"])
     assert opened.code == case["code"]
     assert [each.hex() for each in opened.inner] == case["inner"]
+
+
+@every_case("mixing")
+def test_what_a_mixer_signs(group: Case, case: Case) -> None:
+    if group["type"] == "batch":
+        key, envelopes = key_of(bytes.fromhex(case["seed"])), map(bytes.fromhex, case["envelopes"])
+        sizes = {"blanks": case["blanks"], "senders": case["senders"]}
+        batch = batch_of(case["survey"], envelopes, key=key, **sizes)
+        assert batch.envelopes.hex() == case["body"]
+        assert batch.manifest.canonical.decode() == case["manifest"]
+        assert batch.signature == case["signature"]
+        batch.check(case["key"])
+    elif case["result"] == "invalid":
+        with pytest.raises(BadSignature):
+            read_statement(case["text"].encode(), case["key"])
+    else:
+        statement = read_statement(case["text"].encode(), case["key"])
+        members = msgspec.to_builtins(statement)
+        assert members.pop("signature") == json.loads(case["text"])["signature"]
+        assert members == case["members"]
 
 
 SUITE = Suite(KEM.P256, KDF.HKDF_SHA256, AEAD.AES_128_GCM)

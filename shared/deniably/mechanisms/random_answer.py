@@ -1,4 +1,4 @@
-"""Draws a uniformly random answer, from which a mixer makes a blank (SPEC 13.1)."""
+"""Draws a uniformly random answer, from which a mixer makes a blank (SPEC 13)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""AES-128 in Galois/counter mode (FIPS 197, SP 800-38D), byte by byte (SPEC 13.2)."""
+"""AES-128 in Galois/counter mode (FIPS 197, SP 800-38D), byte by byte (SPEC 14.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Envelopes: HPKE of RFC 9180, base mode, and what stands in them (SPEC 13.2)."""
+"""Envelopes: HPKE of RFC 9180, base mode, and what stands in them (SPEC 14.1)."""
 
 from __future__ import annotations
 

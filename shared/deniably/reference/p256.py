@@ -1,4 +1,4 @@
-"""The curve P-256 (FIPS 186-5, SP 800-186 section 3.2.1.3) in affine coordinates (SPEC 13.2)."""
+"""The curve P-256 (FIPS 186-5, SP 800-186 section 3.2.1.3) in affine coordinates (SPEC 14.1)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """A batch: all envelopes that a mixer passes on to a survey's server, sorted, with its signature
-(SPEC 13.4)."""
+(SPEC 14.4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Seals reports into envelopes, and opens them (SPEC 13.2): HPKE, RFC 9180.
+"""Seals reports into envelopes, and opens them (SPEC 14.1): HPKE, RFC 9180.
 
 An inner envelope holds the report to one question, for the survey's server. An outer one holds a
 person's inner envelopes, for the mixer. All envelopes of a survey have the same length, so a length

@@ -1,4 +1,4 @@
-"""What device, mixer and server must know of a survey that goes through a mixer (SPEC 13)."""
+"""What device, mixer and server must know of a survey that goes through a mixer (SPEC 14)."""
 
 from __future__ import annotations
 

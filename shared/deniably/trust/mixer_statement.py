@@ -1,4 +1,4 @@
-"""What a mixer states about a survey, signed (SPEC 13.3). Devices send nothing without it."""
+"""What a mixer states about a survey, signed (SPEC 14.2). Devices send nothing without it."""
 
 from __future__ import annotations
 

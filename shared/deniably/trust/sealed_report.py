@@ -1,4 +1,4 @@
-"""Seals the report to one question: a person's, or a blank that a mixer makes up (SPEC 13.1).
+"""Seals the report to one question: a person's, or a blank that a mixer makes up (SPEC 13).
 
 Both are sealed by the same function, so that nothing tells one from the other.
 """

@@ -1,4 +1,4 @@
-// Envelopes (SPEC section 13.2): HPKE of RFC 9180, base mode, with DHKEM(P-256, HKDF-SHA256),
+// Envelopes (SPEC section 14.1): HPKE of RFC 9180, base mode, with DHKEM(P-256, HKDF-SHA256),
 // HKDF-SHA256 and AES-128-GCM. Every envelope has an ephemeral key of the browser's own making.
 
 import { Refused } from "../core/errors.js";
