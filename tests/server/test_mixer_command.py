@@ -138,12 +138,12 @@ def test_a_stop_waits_for_what_was_accepted(
         line.putheader("Content-Type", "application/octet-stream")
         line.putheader("Content-Length", str(len(sealed)))
         line.endheaders(sealed[:100])
+        time.sleep(0.2)  # the mixer has read it
+        server._process.terminate()
         time.sleep(0.2)
         line.send(sealed[100:])
-        answer = line.getresponse()
-        server._process.terminate()
-        status = answer.status
-    assert server.stop() == 0
+        status = line.getresponse().status
+    assert server._process.wait(60) == 0
 
     assert status == 201
     with closing(MixerStore(str(database))) as store:
