@@ -24,7 +24,7 @@ from deniably_server.storage.mixer_store import MixerStore
 from deniably_server.watching import coarse_counts
 from deniably_server.watching.request_facts import AnsweredRequest
 from support.material import assert_problem
-from support.mixing import OCTETS, Parties, parties
+from support.mixing import OCTETS, UNTIL, Parties, parties
 
 CONFIG = {setting.key: setting.default for setting in MIXER_SETTINGS}
 ANYWHERE = {"Access-Control-Allow-Origin": "*"}
@@ -255,6 +255,8 @@ def test_there_is_none_where_no_more_envelopes_are_taken(
     assert client.get(f"/mix/{mix.survey.digest}").status_code == 200
 
     with monkeypatch.context() as patch:
+        patch.setattr(taking, "_today", lambda: UNTIL)
+        assert client.get(f"/mix/{mix.survey.digest}").status_code == 200
         patch.setattr(taking, "_today", lambda: "3000-01-01")
         document = assert_problem(client.get(f"/mix/{mix.survey.digest}"), 410, "gone")
         assert "takes no more envelopes" in document["detail"]

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -225,9 +226,9 @@ def test_of_two_envelopes_with_one_code_at_once_one_is_kept(
     assert Counter(outcomes) == {Outcome.STORED: 1, Outcome.CONFLICT: 4, Outcome.UNKNOWN: 1}
     assert outcomes[-1] is Outcome.UNKNOWN
     assert store.senders(digest) == 1
-    with pytest.raises(Used, match="another envelope"):
+    with pytest.raises(Used, match=r"^this code brought another envelope before"):
         taking.BegunEnvelope(_settled(writes[0], Outcome.CONFLICT)).answer()
-    with pytest.raises(Uninvited):
+    with pytest.raises(Uninvited, match=r"^this is no code of an invitation to this survey$"):
         taking.BegunEnvelope(_settled(unknown, Outcome.UNKNOWN)).answer()
 
 
@@ -239,9 +240,10 @@ def _settled(write: envelopes.EnvelopeWrite, outcome: Outcome) -> envelopes.Enve
 def test_without_a_code_of_the_mixers_nobody_is_invited(
     store: MixerStore, invited: Parties
 ) -> None:
-    for code in ("", new_code()):
-        with pytest.raises(Uninvited):
-            invited.send(store, invited.outer(code=code))
+    with pytest.raises(Uninvited, match=r"^this survey is by invitation, and the envelope has no"):
+        invited.send(store, invited.outer())
+    with pytest.raises(Uninvited, match=r"^this is no invitation to this survey"):
+        invited.send(store, invited.outer(code=new_code()))
     other = parties(invited=True).accept(store)
     (code,) = store.invite(other.survey.digest, 1)
     with pytest.raises(Uninvited):
@@ -267,6 +269,73 @@ def test_nobody_is_invited_where_nobody_needs_to_be_or_after_the_closing(
         store.invite(mix.survey.digest, 1)
     with pytest.raises(Closed):
         store.invite(invited.survey.digest, 1)
+
+
+# --- the transaction --------------------------------------------------------------------------
+
+
+def test_what_another_process_stored_just_now_is_stored_once(
+    store: MixerStore, mix: Parties, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was not there when this transaction looked."""
+    sealed = mix.outer()
+    mix.send(store, sealed)
+    monkeypatch.setattr(envelopes, "holds", lambda *_: False)
+
+    assert mix.send(store, sealed) == [200]
+    assert store.senders(mix.survey.digest) == 1
+
+
+def test_a_transaction_that_ran_into_another_one_begins_again_alone(
+    store: MixerStore, mix: Parties, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Collided(Exception):
+        pass
+
+    begun: list[str] = []
+
+    class Colliding:
+        """A real connection, whose first transaction collides."""
+
+        collisions = (Collided,)
+
+        def __init__(self, database: Any) -> None:
+            self._database = database
+
+        def __getattr__(self, name: str) -> Any:
+            if name in ("begin_adding", "begin_writing", "rollback"):
+                begun.append(name)
+            if name == "commit" and begun == ["begin_adding"]:
+                raise Collided
+            return getattr(self._database, name)
+
+    writes = [envelopes.EnvelopeWrite(mix.survey.digest, mix.outer()) for _ in range(3)]
+    with closing(store.engine.connect()) as database:
+        outcomes = envelopes.commit_envelopes(Colliding(database), writes)  # type: ignore[arg-type]
+
+    assert begun == ["begin_adding", "rollback", "begin_writing"]
+    assert outcomes == [Outcome.STORED] * 3
+    assert store.senders(mix.survey.digest) == 3
+
+
+def test_an_envelope_to_an_unknown_survey_is_not_stored(store: MixerStore, mix: Parties) -> None:
+    unknown = envelopes.EnvelopeWrite("0" * 64, mix.outer())
+
+    with closing(store.engine.connect()) as database:
+        assert envelopes.commit_envelopes(database, [unknown]) == [Outcome.UNKNOWN]
+
+    assert contents_of(store)["envelopes"] == []
+
+
+def test_the_last_day_is_one_of_utc(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Clock:
+        @staticmethod
+        def now(zone: object = None) -> datetime:
+            return datetime(2026, 12, 24 if zone is UTC else 25, 0, 30)
+
+    monkeypatch.setattr(taking, "datetime", Clock)
+
+    assert taking._today() == "2026-12-24"
 
 
 # --- what the database itself refuses ---------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -40,14 +39,8 @@ class BegunEnvelope(NamedTuple):
                 raise Uninvited("this is no code of an invitation to this survey")
 
 
-def begin_envelope(
-    store: MixerStore,
-    digest: str,
-    sealed: bytes,
-    notify: Callable[[], object] | None = None,
-) -> BegunEnvelope:
+def begin_envelope(store: MixerStore, digest: str, sealed: bytes) -> BegunEnvelope:
     """Opens an envelope to the survey with this digest, and begins to store it as it came.
-    ``notify`` is called once it is on disk, or could not be stored.
 
     What is opened is looked at, and not kept: an envelope that cannot be opened must not spoil the
     batch. Raises BadEnvelope for any fault, Uninvited and Used for its code, NotFound for an
@@ -69,7 +62,7 @@ def begin_envelope(
         if not opened.code:
             raise Uninvited("this survey is by invitation, and the envelope has no code")
         invitation = store.invitation(digest, opened.code, sealed)
-    write = EnvelopeWrite(digest, sealed, invitation, notify)
+    write = EnvelopeWrite(digest, sealed, invitation)
     if _today() > accepted.until and not store.holds(digest, write.key):
         raise Gone(WHY_GONE["open"])
     store.begin(write)

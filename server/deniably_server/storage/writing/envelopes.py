@@ -7,7 +7,7 @@ acknowledged envelope is in the batch that is made after the closing, and no env
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from deniably_server.errors import Uninvited, Used
@@ -29,13 +29,9 @@ class EnvelopeWrite(SingleWrite):
     __slots__ = ("invitation", "key", "sealed", "survey")
 
     def __init__(
-        self,
-        survey: str,
-        sealed: bytes,
-        invitation: tuple[bytes, str] | None = None,
-        notify: Callable[[], object] | None = None,
+        self, survey: str, sealed: bytes, invitation: tuple[bytes, str] | None = None
     ) -> None:
-        super().__init__(notify)
+        super().__init__()
         self.survey, self.sealed, self.invitation = survey, sealed, invitation
         self.key = hashlib.sha256(sealed).digest()
 
