@@ -99,7 +99,7 @@ soak: $(VENV)/.dev client/node_modules/.installed
 crash: $(VENV)/.dev
 	@[ "$(or $(KILLS),1000)" -ge 4 ] 2>/dev/null || { echo "KILLS is a number from 4 up, and not $(KILLS)"; exit 1; }
 	DENIABLY_TEST_KILLS=$(or $(KILLS),1000) DENIABLY_TEST_SEED=$(or $(SEED),$$(od -An -N6 -tx1 /dev/urandom | tr -d ' ')) \
-	  $(BIN)/pytest -s --timeout 7200 tests/server/test_crash.py $(ARGS)
+	  $(BIN)/pytest -s --timeout 7200 tests/server/test_crash.py tests/server/test_mixer_crash.py $(ARGS)
 
 # What is mutated, by which tests it has to be noticed, and what no test can notice is written in
 # .ci/mutants.toml.

@@ -22,7 +22,7 @@ _USERS = {
     "Authors": "check plan simulate audit dossier sign publish rehearse invite status close"
     " author-key",
     "Analysts": "results export gather tally",
-    "Operators": "serve token backup restore migrate doctor",
+    "Operators": "serve mix token backup restore migrate doctor",
 }
 """Who uses which commands, in the order of their work."""
 

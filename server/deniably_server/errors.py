@@ -20,12 +20,14 @@ DeniablyError
     UnsupportedMediaType  the body is of another media type
     Uninvited             the invitation or the ticket is missing or wrong
     Used                  the invitation was traded before
+    Gone                  the mixer takes no more envelopes for the survey
     WrongDigest           the report answers another version or another survey
     Unsigned              the author's signature is missing or wrong
   TooSlow                 a draft takes too long to be checked; it may be published all the same
   Unavailable             the database does not answer or store; retry later
   Newer                   a newer version made the database
   Unreleased              a version that was never released made the database
+  OtherDatabase           the database is a mixer's where a server's is needed, or the reverse
   Uncomputed              a fault of the server: the worker process failed
   NotStored               a fault of the server: the transaction failed, nothing was stored
 """
@@ -139,6 +141,10 @@ class Used(Refusal):
     it lost its memory."""
 
 
+class Gone(Refusal):
+    """The mixer takes no more envelopes for the survey: it is closed, or all was passed on."""
+
+
 class WrongDigest(Refusal):
     """The report answers another version of the survey, or another survey."""
 
@@ -180,4 +186,14 @@ class Unreleased(DeniablyError):
         super().__init__(
             "a version of Deniably that was never released made this database, with other tables;"
             " use that version, or begin with a new database"
+        )
+
+
+class OtherDatabase(DeniablyError):
+    """The database is a mixer's where that of a survey's server is needed, or the other way
+    round."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "a mixer and a survey's server need a database each, and this one belongs to the other"
         )

@@ -35,9 +35,9 @@ from deniably_server.web.problems import handle_problems
 from deniably_server.wire.bridge import Bridge
 from deniably_server.wire.patience import protocol
 from deniably_server.wire.tls import secured
+from deniably_server.wire.uvicorn_server import ServerLayers
 
 if TYPE_CHECKING:
-    import asyncio
     from ssl import SSLContext
 
     from _typeshed.wsgi import WSGIApplication
@@ -81,13 +81,6 @@ class Hook(NamedTuple):
     name: str
     does: str
     install: Callable[[Flask], object]
-
-
-class ServerLayers(NamedTuple):
-    """The arguments for uvicorn: ``http`` makes connections, ``app`` answers their requests."""
-
-    http: type[asyncio.Protocol]
-    app: Bridge
 
 
 def server_layers(

@@ -10,7 +10,7 @@ import logging
 import threading
 
 from deniably_server.errors import Unavailable
-from deniably_server.storage.store import Store
+from deniably_server.storage.base_store import BaseStore
 from deniably_server.web.problems import error_location
 
 AGAIN_SECONDS = 60.0
@@ -18,7 +18,7 @@ AGAIN_SECONDS = 60.0
 log = logging.getLogger("deniably")
 
 
-def erase_order_after_closings(store: Store) -> None:
+def erase_order_after_closings(store: BaseStore) -> None:
     """Starts a thread that rewrites closed surveys, so that the disk no longer shows in which
     order their reports came.
 
@@ -37,7 +37,7 @@ def erase_order_after_closings(store: Store) -> None:
     threading.Thread(target=run, name="deniably-order", daemon=True).start()
 
 
-def _erased(store: Store) -> bool:
+def _erased(store: BaseStore) -> bool:
     errors: tuple[type[Exception], ...] = (Unavailable, *store.engine.errors)
     try:
         store.erase_order()

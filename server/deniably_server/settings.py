@@ -33,6 +33,11 @@ class Setting:
         return self.name.upper()
 
     @property
+    def option(self) -> str:
+        """The name of the option, without the dashes before it."""
+        return self.name.rpartition("_")[2]
+
+    @property
     def variable(self) -> str:
         """The name of the environment variable."""
         return PREFIX + self.key
@@ -118,6 +123,24 @@ SETTINGS = (
         most=16,
     ),
 )
+
+_OF_MIXERS = ("host", "port", "log", "threads", "patience", "hosts", "failures", "proxies")
+MIXER_SETTINGS = (
+    Setting(
+        "mixer_database",
+        "mixer.db",
+        "The mixer's database, of its own: a file, or postgresql://...",
+    ),
+    *(setting for setting in SETTINGS if setting.name in _OF_MIXERS),
+    Setting(
+        "rate",
+        1000,
+        "Envelopes a minute that are taken from one network address. 0 means no limit; this machine"
+        " itself has none.",
+        least=0,
+    ),
+)
+"""The settings of a mixer. Those that a server has, too, mean the same."""
 
 
 def configuration(overrides: Mapping[str, object] | None = None) -> dict[str, object]:

@@ -14,6 +14,7 @@ from deniably_server import serving
 from deniably_server.layers import QUICK_REPORTS
 from deniably_server.settings import configuration
 from deniably_server.storage.store import Store
+from deniably_server.wire.listening import claim
 
 
 def nothing_at_once(*_: object) -> None:
@@ -36,7 +37,7 @@ def application(config: Mapping[str, object], *_: object) -> Flask:
 def main() -> None:
     # Only the application is replaced, so that every setting of the server stays the same.
     serving._application = application
-    with serving.claim("127.0.0.1", 0) as held:
+    with claim("127.0.0.1", 0) as held:
         host, port = held.getsockname()
         print(f"Bare listens on http://{host}:{port}", flush=True)
         serving.serve(configuration({"DATABASE": sys.argv[1]}), [held])

@@ -22,6 +22,7 @@ import experiments
 import exports
 import hammered
 import means
+import mixer
 import regressions
 import report_sets
 import servers
@@ -98,6 +99,7 @@ SECTIONS: dict[str, Callable[[Sheet], None]] = {
     "authors": authors.measure,
     "servers": servers.measure,
     "phone": slow_phone.measure,
+    "mixer": mixer.measure,
     "hammered": _hammered,
 }
 

@@ -56,7 +56,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")"""
 PARTS = {
     "speed": 5, "accuracy": 1, "shares": 1, "means": 3, "regressions": 1, "exports": 2,
     "report-sets": 1, "unit-costs": 1, "lab": 1, "service": 3, "authors": 1, "servers": 2,
-    "phone": 1, "hammered": 1,
+    "phone": 1, "mixer": 1, "hammered": 1,
 }  # fmt: skip
 
 

@@ -68,6 +68,16 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
         yield address
 
 
+@pytest.fixture(params=["sqlite", "postgres"])
+def mixer_address(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The address of a mixer's new database, of each kind."""
+    if request.param == "sqlite":
+        yield str(tmp_path / "mixer.db")
+    else:
+        with new_database(request.getfixturevalue("postgres_server")) as address:
+            yield address
+
+
 @pytest.fixture
 def prepared(database: Path, empty_database: Path) -> Path:
     """The database of a test, with its tables unless the test's own fixture put more there."""

@@ -107,7 +107,7 @@ def test_every_command_of_the_distribution_is_here() -> None:
 
     assert sorted(each.name for each in ours) == [
         "audit", "author-key", "backup", "check", "close", "doctor", "dossier", "export", "gather",
-        "invite", "lab", "migrate", "plan", "publish", "restore", "results", "serve", "sign",
+        "invite", "lab", "migrate", "mix", "plan", "publish", "restore", "results", "serve", "sign",
         "simulate", "status", "tally", "token",
     ]  # fmt: skip
     for each in ours:

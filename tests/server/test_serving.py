@@ -20,8 +20,8 @@ import requests
 
 from deniably.survey.report import LARGEST_BODY
 from deniably_server.guard.headers import SECURITY_HEADERS
-from deniably_server.serving import AddressTaken, claim
 from deniably_server.storage.store import Store
+from deniably_server.wire.listening import AddressTaken, claim
 from support.crowd import Crowd, until
 from support.material import Process, Server, a_report, assert_kept, new_token, survey_named
 from support.nursery import CLOSED, Nursery, the_nursery
@@ -48,7 +48,7 @@ def test_a_stopped_server_finishes_what_it_accepted(serve: Serve, database: Path
 @pytest.mark.slow
 def test_a_stopped_server_finishes_a_batch_that_has_begun(nursery: Nursery, database: Path) -> None:
     """However long this machine takes for it."""
-    server = Server(database, begin=partial(nursery.begin, serving__PATIENCE=60))
+    server = Server(database, begin=partial(nursery.begin, uvicorn_server_PATIENCE=60))
     server.publish(SURVEY)
     one = a_report(SURVEY).canonical
     many = [one.replace(one[7:39], secrets.token_hex(16).encode()) for _ in range(60_000)]

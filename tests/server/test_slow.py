@@ -16,9 +16,9 @@ from ssl import SSLError, SSLWantReadError
 import pytest
 import requests
 
-from deniably_server import serving
 from deniably_server.storage.store import Store
 from deniably_server.storage.writing.commit import BatchWrite
+from deniably_server.wire import uvicorn_server
 from support.material import PublicServer, Server, a_report, signed, survey_named
 from support.nursery import Nursery
 
@@ -102,7 +102,7 @@ def test_a_server_has_as_many_connections_as_it_may(
     monkeypatch.setattr(resource, "getrlimit", lambda _: limits)
     monkeypatch.setattr(resource, "setrlimit", raised)
 
-    assert serving._most_connections() == most
+    assert uvicorn_server.most_connections() == most
 
 
 @pytest.mark.slow
@@ -294,7 +294,7 @@ def test_a_new_connection_takes_the_place_of_one_that_is_slow(
     nursery: Nursery, database: Path, kind: type[Server]
 ) -> None:
     """Also where it has not even agreed on TLS."""
-    few = partial(nursery.begin, serving__CONNECTIONS=20)
+    few = partial(nursery.begin, uvicorn_server__CONNECTIONS=20)
     server = kind(database, "--patience", LONG, begin=few)
     server.publish(SURVEY)
     with ExitStack() as opened:

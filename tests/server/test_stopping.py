@@ -33,7 +33,7 @@ def test_a_server_that_stops_waits_for_no_results_that_nobody_waits_for(
     with closing(stored(str(database), of_simulation(randomise(people)))) as store:
         store.close_survey(SURVEY.name)
     server = Server(
-        database, "--longest", "600", begin=partial(nursery.begin, serving__PATIENCE=600)
+        database, "--longest", "600", begin=partial(nursery.begin, uvicorn_server_PATIENCE=600)
     )
     (serving,) = server.workers
     computing = children(serving)

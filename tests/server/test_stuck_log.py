@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from deniably_server import serving
+from deniably_server.watching import fault_log
 from support.crowd import until
 from support.material import Process, Server, a_report, survey_named
 from support.nursery import the_nursery
@@ -57,7 +57,7 @@ def test_what_an_exception_says_stays_out_of_the_log(
         monkeypatch.setattr(log, name, getattr(log, name))
     monkeypatch.setattr(logging, "raiseExceptions", logging.raiseExceptions)
     monkeypatch.setattr(sys, "stderr", written)
-    serving._log_faults("text", by_thread=by_thread)
+    fault_log.log_faults("text", by_thread=by_thread)
 
     try:
         raise ValueError("what a client sent")

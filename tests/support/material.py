@@ -216,6 +216,8 @@ def begin(arguments: list[str], out: Path) -> Process:
 class Server:
     """A real server process on a free port. ``log`` is all that it ever wrote, and where to."""
 
+    command: tuple[str, ...] = ("serve",)
+
     def __init__(
         self,
         database: Path | str,
@@ -227,7 +229,7 @@ class Server:
         self._out = log or Path(database).with_suffix(".log")
         self._out.touch()
         before = self._out.stat().st_size
-        serve = ["serve", "--database", str(database), "--port", "0", *options]
+        serve = [*self.command, "--database", str(database), "--port", "0", *options]
         self._process = begin(serve, self._out)
         self.url = self._wait(before)
 

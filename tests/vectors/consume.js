@@ -2,7 +2,7 @@
 // A case fails where an expected value differs, or where an invalid one is not refused.
 
 import { channel, distribution, worstOdds } from "/audit/enumeration.js";
-import { canonicalise, digest, parse } from "/core/canonical.js";
+import { canonicalise, digest, hexadecimal, parse } from "/core/canonical.js";
 import { Coins } from "/core/coins.js";
 import { AuthorChanged, BadAnswer, Refused } from "/core/errors.js";
 import { fraction, parts } from "/core/fraction.js";
@@ -26,6 +26,7 @@ import { total, totalHistory } from "/survey/total.js";
 import { blind, finalise, verify as verifyBlind } from "/trust/blind_rsa.js";
 import { readCode } from "/trust/codes.js";
 import { decode, number as ofBytes, verify as verifyOurselves } from "/trust/ed25519.js";
+import { sealInner, sealOuter, setUp } from "/trust/envelope.js";
 import { checkRegister, find } from "/trust/past.js";
 import { accept, remember, verifyListing } from "/trust/register.js";
 import { bytes, checkSignature, fingerprint, verifySignature } from "/trust/signing.js";
@@ -299,10 +300,53 @@ const RUN = {
       return { code };
     },
   },
+  envelopes: {
+    async setup({ ephemeral, receiver, info, aad, plain }) {
+      const { enc, key, nonce } = await setUp(receiver, bytes(info), await pairOf(ephemeral));
+      const found = { enc: hexadecimal(enc), key: hexadecimal(key), nonce: hexadecimal(nonce) };
+      if (aad === undefined) return found;
+      const how = { name: "AES-GCM", iv: nonce, additionalData: bytes(aad) };
+      const secret = await crypto.subtle.importKey("raw", key, "AES-GCM", false, ["encrypt"]);
+      const sealed = await crypto.subtle.encrypt(how, secret, bytes(plain));
+      return { ...found, sealed: hexadecimal(new Uint8Array(sealed)) };
+    },
+    async inner({ receiver, digest: version, text: { part, times }, length, ephemeral, sealed }) {
+      const text = part.repeat(times);
+      const found = await sealInner(receiver, version, text, length, await pairOf(ephemeral));
+      if (found.length !== length + 81) throw new Error(`${found.length} bytes`);
+      return { sealed: ends(found, sealed) };
+    },
+    open_inner: ELSEWHERE,
+    async outer({ receiver, digest: version, code, inner, times, ephemeral, sealed }) {
+      const all = Array(times).fill(inner.map(bytes)).flat();
+      const found = await sealOuter(receiver, version, all, code, await pairOf(ephemeral));
+      return { sealed: ends(found, sealed) };
+    },
+    open_outer: ELSEWHERE,
+  },
   totals: {
     total: async ({ definition }) => written(total(await survey(definition))),
   },
 };
+
+/** A key pair of P-256 from its bytes, which a browser takes as a whole. */
+async function pairOf({ secret, public: point }) {
+  const how = { name: "ECDH", namedCurve: "P-256" };
+  const [x, y, d] = [point.slice(2, 66), point.slice(66), secret].map(base64url);
+  const jwk = { kty: "EC", crv: "P-256", x, y, d };
+  const privateKey = await crypto.subtle.importKey("jwk", jwk, how, false, ["deriveBits"]);
+  return { privateKey, publicKey: await crypto.subtle.importKey("raw", bytes(point), how, true, []) };
+}
+
+/** @param {string} hex */
+const base64url = (hex) =>
+  btoa(String.fromCharCode(...bytes(hex))).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+
+/** Of a long envelope the vectors have the ends: the ephemeral key and the tag. */
+const ends = (found, expected) =>
+  expected?.length === 2 * (65 + 16)
+    ? hexadecimal(found.slice(0, 65)) + hexadecimal(found.slice(-16))
+    : hexadecimal(found);
 
 /** What a device finds; where `other`, only the author is another than it knows. */
 async function met(other, find) {

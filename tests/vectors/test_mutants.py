@@ -41,6 +41,7 @@ SIGNED = "signatures"
 LISTED = "registers"
 PROVEN = "listings"
 BLIND = "blind_rsa"
+SEALED = "envelopes"
 TOLD = "arguments[2]"  # the entry of the register, within the function that makes our own
 MUTANTS = (
     Mutant(
@@ -1765,6 +1766,94 @@ MUTANTS = (
         133,
     ),
     Mutant("no mixer is told", "register.js", ", mixer: mixer.signing", "", LISTED, 133),
+    Mutant("another KEM", "envelope.js", "[0, 0x10])", "[0, 0x20])", SEALED, 1),
+    Mutant(
+        "another AEAD", "envelope.js", "[0, 0x10, 0, 1, 0, 1]", "[0, 0x10, 0, 1, 0, 2]", SEALED, 1
+    ),
+    Mutant("another mode", "envelope.js", "[0], // base mode", "[1],", SEALED, 1),
+    Mutant("any encoding of a point", "envelope.js", "!POINT.test(key)", "false", SEALED, 14),
+    Mutant(
+        "no point at all",
+        "envelope.js",
+        ", P256, false, []).catch(",
+        ", P256, false, []).then(",
+        SEALED,
+        9,
+    ),
+    Mutant(
+        "the info is left out",
+        "envelope.js",
+        '"info_hash", joined(info)',
+        '"info_hash", NOTHING',
+        SEALED,
+        1,
+    ),
+    Mutant(
+        "hashes are swapped",
+        "envelope.js",
+        '"psk_id_hash", NOTHING',
+        '"info_hash", joined(info)',
+        SEALED,
+        1,
+    ),
+    Mutant("the receiver is not hashed", "envelope.js", "joined(enc, receiver)", "enc", SEALED, 1),
+    Mutant(
+        "the sender is not hashed", "envelope.js", "joined(enc, receiver)", "receiver", SEALED, 1
+    ),
+    Mutant(
+        "salt and secret are swapped",
+        "envelope.js",
+        '"secret", NOTHING',
+        '"secret", shared',
+        SEALED,
+        1,
+    ),
+    Mutant("a block counts from 0", "envelope.js", "info, [1])", "info, [0])", SEALED, 1),
+    Mutant("no label of HPKE", "envelope.js", '[0, length], "HPKE-v1"', "[0, length]", SEALED, 1),
+    Mutant(
+        "report and mix are one", "envelope.js", "deniably mix 1", "deniably report 1", SEALED, 76
+    ),
+    Mutant(
+        "no line feed at the end",
+        "envelope.js",
+        "`deniably report 1\\n${digest}\\n`",
+        "`deniably report 1\\n${digest}`",
+        SEALED,
+        22,
+    ),
+    Mutant(
+        "the length is little-endian",
+        "envelope.js",
+        "[text.length >> 8, text.length & 0xff]",
+        "[text.length & 0xff, text.length >> 8]",
+        SEALED,
+        22,
+    ),
+    Mutant(
+        "any text has a length",
+        "envelope.js",
+        "Math.min(length - PREFIX, LONGEST)",
+        "length - PREFIX",
+        SEALED,
+        34,
+    ),
+    Mutant(
+        "a long text is cut",
+        "envelope.js",
+        "text.length > Math.min",
+        "text.length < Math.min",
+        SEALED,
+        22,
+    ),
+    Mutant("no spaces for a code", "envelope.js", "code.padEnd(CODE)", "code", SEALED, 76),
+    Mutant(
+        "the code comes last",
+        "envelope.js",
+        "joined(code.padEnd(CODE), ...inner)",
+        "joined(...inner, code.padEnd(CODE))",
+        SEALED,
+        76,
+    ),
 )
 
 

@@ -14,14 +14,14 @@ VECTORS = Path(__file__).parents[2] / "shared/vectors"
 DEVICE = (
     *("coins", "subset_selection", "channels", "mechanisms"),
     *("canonical", "claims", "definitions", "answers", "totals", "ledger", "waves", "strata"),
-    *("signatures", "registers", "listings", "blind_rsa", "codes"),
+    *("signatures", "registers", "listings", "blind_rsa", "codes", "envelopes"),
 )
 # A device neither chooses omega nor estimates: that is for authors and analysts, in Python.
 # Report sets are for those who have the reports of many, in Python as well. What blanks hide is for
-# authors and mixers.
-NOT_ON_A_DEVICE = ("estimates", "omega", "report_sets", "blanks")
+# authors and mixers. No device reads a mixer's statement yet.
+NOT_ON_A_DEVICE = ("estimates", "omega", "report_sets", "blanks", "mixing")
 # What they say hangs on the cryptography and the encodings of the browser itself.
-OF_THE_BROWSER = ("canonical", "signatures", "registers", "listings", "blind_rsa")
+OF_THE_BROWSER = (*("canonical", "signatures", "registers", "listings", "blind_rsa", "envelopes"),)
 
 
 @pytest.mark.parametrize("name", DEVICE)

@@ -12,13 +12,17 @@ import msgspec
 import numpy as np
 import pytest
 from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.bindings._rust import openssl
+from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
 
 from deniably.core.canonical import canonical, digest, parse
 from deniably.core.coins import Coins
 from deniably.core.errors import (
     AuthorChanged,
     BadAnswer,
+    BadEnvelope,
     BadInvitation,
     BadKey,
     BadLink,
@@ -58,14 +62,26 @@ from deniably.mechanisms import Mechanism, Memoised
 from deniably.mechanisms.memoised import Family
 from deniably.mechanisms.noise import discrete_gaussian, discrete_laplace, fall
 from deniably.mechanisms.subset_selection import SubsetSelection, best_omega
+from deniably.reference import envelopes as reference_envelopes
 from deniably.survey.parts import Claim
 from deniably.survey.report import is_shown, randomise_answers, read_report
 from deniably.survey.strata import stratum_in
 from deniably.survey.survey import read_survey
 from deniably.trust import blind_rsa
+from deniably.trust.batch import batch_of
 from deniably.trust.blind_rsa import PublicKey
+from deniably.trust.envelope import (
+    OpeningKey,
+    inner_size,
+    open_inner,
+    open_outer,
+    outer_size,
+    seal_inner,
+    seal_outer,
+)
 from deniably.trust.invitation_codes import read_code
-from deniably.trust.signing import Signature, verify
+from deniably.trust.mixer_statement import read_statement
+from deniably.trust.signing import Signature, key_of, verify
 from support.exact_laws import distribution
 from support.keys import blind_key_of
 from support.report_sets import check_report_set
@@ -444,6 +460,104 @@ def test_codes(group: Case, case: Case) -> None:
             read_code(case["text"])
     else:
         assert read_code(case["text"]) == case["code"]
+
+
+@every_case("envelopes")
+def test_envelopes(group: Case, case: Case) -> None:
+    if case["result"] == "invalid":
+        with pytest.raises((BadEnvelope, BadKey)):
+            ENVELOPES[group["type"]](case)
+    else:
+        ENVELOPES[group["type"]](case)
+
+
+def opening_key(secret: str) -> OpeningKey:
+    return OpeningKey(ec.derive_private_key(int(secret, 16), ec.SECP256R1()))
+
+
+def a_setup(case: Case) -> None:
+    """What is published has an aad, which the library takes by a private name alone. All else seals
+    with a key of its own, so it is opened by the reference in ``an_inner``."""
+    if case["result"] == "invalid":
+        seal_inner(case["receiver"], "0" * 64, b"", 2)
+    elif "aad" in case:
+        plain = openssl.hpke._decrypt_with_aad(
+            SUITE,
+            bytes.fromhex(case["enc"] + case["sealed"]),
+            opening_key(case["secret"])._secret,
+            bytes.fromhex(case["info"]),
+            bytes.fromhex(case["aad"]),
+        )
+        assert plain.hex() == case["plain"]
+    else:
+        assert seal_inner(case["receiver"], "0" * 64, b"", 2)
+
+
+def an_inner(case: Case) -> None:
+    key, text = opening_key(case["secret"]), (case["text"]["part"] * case["text"]["times"]).encode()
+    digest, length = case["digest"], case["length"]
+    own = seal_inner(case["receiver"], digest, text, length)
+    assert key.public == case["receiver"]
+    assert len(own) == inner_size(length)
+    assert open_inner(key, digest, own, length) == text
+    if length < 1000:
+        assert open_inner(key, digest, bytes.fromhex(case["sealed"]), length) == text
+        opened = reference_envelopes.open_inner(int(case["secret"], 16), digest, own, length)
+        assert opened == text
+
+
+def an_opened_inner(case: Case) -> None:
+    sealed = bytes.fromhex(case["sealed"])
+    opened = open_inner(opening_key(case["secret"]), case["digest"], sealed, case["length"])
+    assert opened.decode() == case["text"]
+
+
+def an_outer(case: Case) -> None:
+    inner = [bytes.fromhex(each) for each in case["inner"]] * case["times"]
+    key, digest, length = opening_key(case["secret"]), case["digest"], case["length"]
+    own = seal_outer(case["receiver"], digest, inner, case["code"])
+    assert len(own) == outer_size(length, len(inner))
+    some = [own] if case["times"] > 1 else [own, bytes.fromhex(case["sealed"])]
+    for sealed in some:
+        opened = open_outer(key, digest, sealed, length, len(inner))
+        assert (opened.code, list(opened.inner)) == (case["code"], inner)
+
+
+def an_opened_outer(case: Case) -> None:
+    sealed, key = bytes.fromhex(case["sealed"]), opening_key(case["secret"])
+    opened = open_outer(key, case["digest"], sealed, case["length"], case["questions"])
+    assert opened.code == case["code"]
+    assert [each.hex() for each in opened.inner] == case["inner"]
+
+
+@every_case("mixing")
+def test_what_a_mixer_signs(group: Case, case: Case) -> None:
+    if group["type"] == "batch":
+        key, envelopes = key_of(bytes.fromhex(case["seed"])), map(bytes.fromhex, case["envelopes"])
+        sizes = {"blanks": case["blanks"], "senders": case["senders"]}
+        batch = batch_of(case["survey"], envelopes, key=key, **sizes)
+        assert batch.envelopes.hex() == case["body"]
+        assert batch.manifest.canonical.decode() == case["manifest"]
+        assert batch.signature == case["signature"]
+        batch.check(case["key"])
+    elif case["result"] == "invalid":
+        with pytest.raises(BadSignature):
+            read_statement(case["text"].encode(), case["key"])
+    else:
+        statement = read_statement(case["text"].encode(), case["key"])
+        members = msgspec.to_builtins(statement)
+        assert members.pop("signature") == json.loads(case["text"])["signature"]
+        assert members == case["members"]
+
+
+SUITE = Suite(KEM.P256, KDF.HKDF_SHA256, AEAD.AES_128_GCM)
+ENVELOPES: dict[str, Callable[[Case], None]] = {
+    "setup": a_setup,
+    "inner": an_inner,
+    "open_inner": an_opened_inner,
+    "outer": an_outer,
+    "open_outer": an_opened_outer,
+}
 
 
 @every_case("ledger")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flask import Blueprint, Response
 
-from deniably_server.guard.app_state import current_store
+from deniably_server.guard.app_state import current_base_store
 from deniably_server.web.operation import TEXT, Operation
 
 health = Blueprint("health", __name__)
@@ -22,5 +22,5 @@ def alive() -> Response:
 def ready() -> Response:
     """Answers 200 while the database answers and can store reports, else 503. While it is 503,
     send respondents to another server."""
-    current_store().check()
+    current_base_store().check()
     return Response("ready\n", mimetype="text/plain")

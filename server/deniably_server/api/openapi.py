@@ -38,8 +38,8 @@ _OWN_PAGES = "/studio"
 _READS = ("bad-parameter",)
 """Problems of every GET, which may have an unknown parameter."""
 _ALWAYS = ("internal", "misdirected", "unavailable")
-_ELSEWHERE = ("method-not-allowed",)
-"""Problems of an address that has no view for the method."""
+_ELSEWHERE = ("method-not-allowed", "bad-envelope", "gone")
+"""Problems of an address that has no view for the method, and those that only a mixer has."""
 
 
 @blueprint.get("/api/openapi.json")

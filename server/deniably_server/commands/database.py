@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -11,19 +11,24 @@ from deniably.core.extras import install_command
 from deniably_server.settings import SETTINGS, Setting
 
 if TYPE_CHECKING:
+    from deniably_server.storage.mixer_store import MixerStore
     from deniably_server.storage.store import Store
 
+_Store = TypeVar("_Store")
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
-def settings_options(*names: str) -> Callable[[_Command], _Command]:
+def settings_options(
+    *names: str, of: Sequence[Setting] = SETTINGS
+) -> Callable[[_Command], _Command]:
     """Returns a decorator that adds a click option for each named setting, or for all."""
 
     def decorate(command: _Command) -> _Command:
-        for setting in reversed(SETTINGS):
+        for setting in reversed(of):
             if setting.name in names or not names:
                 command = click.option(
-                    f"--{setting.name}",
+                    f"--{setting.option}",
+                    setting.name,
                     envvar=setting.variable,
                     type=_type_of(setting),
                     default=setting.default,
@@ -55,12 +60,24 @@ def open_store(address: str, *, wait: bool = False) -> Store:
     With ``wait``, waits up to a minute for a PostgreSQL that is not up yet. Raises ClickException
     with the reason where the database cannot be used.
     """
+    from deniably_server.storage.store import Store
+
+    return _opened(address, Store, wait=wait)
+
+
+def open_mixer_store(address: str, *, wait: bool = False) -> MixerStore:
+    """Opens a mixer's store, as ``open_store`` does a server's."""
+    from deniably_server.storage.mixer_store import MixerStore
+
+    return _opened(address, MixerStore, wait=wait)
+
+
+def _opened(address: str, store: Callable[[str], _Store], *, wait: bool) -> _Store:
     from deniably_server.storage.engines.database_urls import (
         await_database,
         engine_at,
         without_credentials,
     )
-    from deniably_server.storage.store import Store
 
     try:
         errors: tuple[type[Exception], ...] = (OSError, *engine_at(address).errors)
@@ -72,7 +89,7 @@ def open_store(address: str, *, wait: bool = False) -> Store:
         line = f"Waiting for {without_credentials(address)}, which does not answer yet."
         await_database(address, lambda: click.echo(line, err=True))
     try:
-        return Store(address)
+        return store(address)
     except errors as error:
         raise click.ClickException(
             f"cannot use {without_credentials(address)} as the database: {str(error).strip()}"

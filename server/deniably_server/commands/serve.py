@@ -38,7 +38,7 @@ def serve(context: click.Context, /, opens: bool, **options: str | int) -> None:
     from deniably_server.guard.own_address import named_address
     from deniably_server.serving import serve as run
 
-    _hold_standard_streams()
+    hold_standard_streams()
     try:
         host_names(str(options["hosts"]))
     except ValueError as error:
@@ -97,7 +97,7 @@ def _listening(
     from deniably_server.guard.public_address import LOOPBACK, NoPublicAddress, public_address
 
     def opened(host: str, port: int) -> socket:
-        from deniably_server.serving import AddressTaken, claim
+        from deniably_server.wire.listening import AddressTaken, claim
 
         try:
             return stack.enter_context(claim(host, port))
@@ -191,7 +191,7 @@ def _certificate(address: str) -> OwnCertificate:
         ) from None
 
 
-def _hold_standard_streams() -> None:
+def hold_standard_streams() -> None:
     """Opens closed standard streams on /dev/null.
 
     Otherwise the next file or connection would get the number of a closed stream, and output meant

@@ -8,6 +8,7 @@ from flask import Flask, current_app, request
 
 from deniably_server.guard.asker import Asker, asker_of
 from deniably_server.guard.rate_limits import ServerLimits
+from deniably_server.storage.base_store import BaseStore
 from deniably_server.storage.store import Store
 
 _KEY, _LIMITS = "deniably", "deniably_limits"
@@ -16,6 +17,11 @@ _KEY, _LIMITS = "deniably", "deniably_limits"
 def current_store() -> Store:
     """Returns the store of the current application."""
     return cast(Store, current_app.extensions[_KEY])
+
+
+def current_base_store() -> BaseStore:
+    """Returns the store of the current application, of a server or of a mixer."""
+    return cast(BaseStore, current_app.extensions[_KEY])
 
 
 def current_limits() -> ServerLimits:
@@ -34,7 +40,7 @@ def store_of(app: Flask) -> Store:
     return cast(Store, app.extensions[_KEY])
 
 
-def attach_state(app: Flask, store: Store, limits: ServerLimits) -> None:
+def attach_state(app: Flask, store: BaseStore, limits: ServerLimits) -> None:
     """Keeps the store and the limits with ``app``, where ``current_store`` and ``current_limits``
     read them."""
     app.extensions[_KEY] = store

@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 import secrets
 from collections import Counter
-from collections.abc import Callable, Collection, Generator, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from itertools import islice
-from threading import Event, Lock
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -26,10 +24,10 @@ from deniably.trust.listing import Listing
 from deniably.trust.register import RegisterEntry
 from deniably.trust.signing import Key, Signature, read_key, verify
 from deniably.trust.signing import new_key as new_signing_key
-from deniably_server.errors import Closed, Conflict, NotFound, Unavailable
+from deniably_server.errors import Closed, Conflict, NotFound
+from deniably_server.storage.base_store import BaseStore, one_state
 from deniably_server.storage.engines.database_urls import engine_at
 from deniably_server.storage.engines.engine import Connection
-from deniably_server.storage.engines.readers import Readers
 from deniably_server.storage.studio import DraftSource, StudioStore, publish_draft
 from deniably_server.storage.tables.deeds import Doer, What, enter_deed
 from deniably_server.storage.tables.designs import enter_design, find_design
@@ -114,8 +112,8 @@ from deniably_server.storage.tables.tokens import (
     revoke_token,
 )
 from deniably_server.storage.writing.commit import BatchWrite, Outcome, ReportWrite, report_write
-from deniably_server.storage.writing.order_erasure import erase_order, mark, marked
-from deniably_server.storage.writing.writer import Observer, Writer
+from deniably_server.storage.writing.order_erasure import mark, marked
+from deniably_server.storage.writing.writer import Observer
 
 _INVITATIONS = "invitations_hmac_sha256"
 """The setting with the key of the hashes of invitation codes."""
@@ -148,37 +146,23 @@ _MOST_HELD, _KEY_BYTES = 1 << 26, 200
 """Bytes of distinct values that are counted at once, and what each takes besides its text."""
 
 
-class Store:
+class Store(BaseStore):
     """A database of surveys, randomised reports and their tallies, at ``address``: the path of an
-    SQLite file, or ``postgresql://...``.
-
-    Threads may share a store. Each process needs its own; several may share the database. Every
-    method raises Unavailable where the disk, a lock or the network refuses.
-
-    Connections and the writer's thread start when first needed. So you may create a store before a
-    fork and use it after, but not use it on both sides. ``observer`` counts commits.
+    SQLite file, or ``postgresql://...``. ``observer`` counts commits.
 
     The class is long because every view asks one object: each method is a few lines that open a
     transaction for the statements of the tables.
     """
 
     def __init__(self, address: str, observer: Observer | None = None) -> None:
-        self.engine = engine_at(address)
-        self._observer = observer
-        self._lock = Lock()
+        super().__init__(engine_at(address), observer)
         self._surveys: dict[str, Survey] = {}
         self._keys: dict[str, PrivateKey] = {}
         self._trees = RegisterTrees(self._register_key)
-        self._readers = Readers(self.engine)
-        self._writer: Writer | None = None
         self.studio = StudioStore(
             self._reading, self._transaction, partial(self._transaction, alone=False)
         )
         """The studio's part of the database: groups, sessions and drafts of surveys."""
-        self.engine.migrate()
-        self.needs_rewrite = Event()
-        """Set after a closing and at the start, when ``erase_order`` may have work."""
-        self.needs_rewrite.set()
 
     whole_reports = True
     """Whether each report can be read, and not only counts."""
@@ -305,7 +289,7 @@ class Store:
         """Returns (surveys, total). ``surveys`` are ``count`` surveys in alphabetical order, from
         number ``start`` on, with the facts that lists show. ``total`` is the number of all
         surveys. Reads no whole definition."""
-        with self._reading() as database, _one_state(database):
+        with self._reading() as database, one_state(database):
             return listed_surveys(database, start, count), count_surveys(database)
 
     def newest_surveys(self, count: int) -> list[ListedSurvey]:
@@ -345,7 +329,7 @@ class Store:
     def revealing_order(self) -> list[str]:
         """Returns the closed surveys whose places on the disk may reveal in which order reports
         came. Reads all reports."""
-        with self._connection() as database, _one_state(database):
+        with self._connection() as database, one_state(database):
             unfinished = marked(database)
             return [
                 name
@@ -353,24 +337,10 @@ class Store:
                 if name in unfinished or database.reveals_order(name)
             ]
 
-    def erase_order(self, *names: str) -> None:
-        """Rewrites closed surveys so that their places on the disk no longer reveal in which order
-        reports came.
-
-        Rewrites the surveys in ``names``, and all others whose rewrite is pending. Other writers
-        go on, or wait a moment: SQLite rewrites its whole file.
-        """
-        if names:
-            with self._transaction() as database:
-                for name in names:
-                    mark(database, name)
-        with self._connection() as database:
-            erase_order(database)
-
     def register(self, after: int = 0) -> tuple[list[str], str]:
         """Returns the register's entries after number ``after``, each as canonical JSON, and the
         hash of the last entry, which is the head of their chain."""
-        with self._reading() as database, _one_state(database):
+        with self._reading() as database, one_state(database):
             return entries(database, after), last(database).head
 
     def listing(self, name: str) -> Listing:
@@ -398,7 +368,7 @@ class Store:
 
     def register_page(self, start: int, count: int) -> RegisterPage:
         """Returns ``count`` surveys of the register from number ``start`` on, the newest first."""
-        with self._reading() as database, _one_state(database):
+        with self._reading() as database, one_state(database):
             return register_page(database, start, count)
 
     # --- reports ----------------------------------------------------------------------------
@@ -438,7 +408,7 @@ class Store:
         reports. Raises NotFound where there is no such survey.
         """
         self.survey(name)  # read, and kept, before the connection is taken
-        with self._reading() as database, _one_state(database):
+        with self._reading() as database, one_state(database):
             return self._kept(database, name)
 
     def shown_tally(self, name: str, strata: Collection[int] | None = None) -> dict[str, Tally]:
@@ -449,7 +419,7 @@ class Store:
         Raises NotFound where there is no such survey.
         """
         survey = self.survey(name)
-        with self._reading() as database, _one_state(database):
+        with self._reading() as database, one_state(database):
             if strata is None:
                 return tallies_of(survey, shown_snapshot(database, survey))
             return tallies_of(survey, current(database, name, strata))
@@ -458,7 +428,7 @@ class Store:
         """Returns the number of reports behind ``shown_tally`` of these strata. Raises NotFound
         where there is no such survey."""
         survey = self.survey(name)
-        with self._reading() as database, _one_state(database):
+        with self._reading() as database, one_state(database):
             if strata is None:
                 reports = shown_reports(database, survey)
             else:
@@ -473,7 +443,7 @@ class Store:
         NotFound where there is no such survey.
         """
         survey = self.survey(name)
-        with self._reading() as database, _one_state(database):
+        with self._reading() as database, one_state(database):
             rows = [
                 dict(reports_now(database, name, [number]))
                 for number in range(len(survey.every_stratum))
@@ -486,7 +456,7 @@ class Store:
         """Returns the numbers of reports that ``shown_tally`` is made of, without reading the
         tallies. Raises NotFound where there is no such survey."""
         survey = self.survey(name)
-        with self._reading() as database, _one_state(database):
+        with self._reading() as database, one_state(database):
             reports = dict(shown_reports(database, survey))
             repairs = find_setting(database, _REPAIRS) or "0"
         everybody = reports.get(None, 0)
@@ -499,14 +469,14 @@ class Store:
         """Returns the tallies as counted again from all stored reports, by question. Raises
         NotFound where there is no such survey."""
         self.survey(name)  # read, and kept, before the connection is taken
-        with self._reading() as database, _one_state(database):
+        with self._reading() as database, one_state(database):
             return merged(self._counted(database, name))
 
     def tallies_and_recounts(self, name: str) -> list[tuple[dict[str, Tally], dict[str, Tally]]]:
         """Returns (tallies, recount) for each stratum, both by question and as of one moment.
         Raises NotFound where there is no such survey."""
         survey = self.survey(name)
-        with self._connection() as database, _one_state(database):
+        with self._connection() as database, one_state(database):
             counted = self._counted(database, name)
             kept = [
                 tallies_of(survey, current(database, name, [number]))
@@ -529,16 +499,6 @@ class Store:
             # shown again with its next full batch.
             if (batch := batch_of(survey)).size and find_state(database, name) == "open":
                 renew(database, name, batch)
-
-    def problems(self) -> list[str]:
-        """Returns what the database's own checks find wrong, in sentences."""
-        with self._connection() as database:
-            return database.problems()
-
-    def check(self) -> None:
-        """Raises Unavailable where the database cannot be read or written at present."""
-        self.names()
-        self._get_writer().check()
 
     def values(
         self, name: str, *questions: int, strata: Collection[int] | None = None
@@ -570,7 +530,7 @@ class Store:
         ).decode
         # A connection of its own: the pool's are for short reads, and this one is the caller's for
         # as long as blocks are taken.
-        with self._connection() as database, _one_state(database):
+        with self._connection() as database, one_state(database):
             texts = report_texts(database, name, strata)
             while block := list(islice(texts, _BLOCK)):
                 rows = (decode(text) for text, _ in block)
@@ -600,7 +560,7 @@ class Store:
         ).decode
         counts = [Counter[tuple[bytes, ...]]() for _ in wanted]
         held = 0
-        with self._connection() as database, _one_state(database):
+        with self._connection() as database, one_state(database):
             for (text,) in unordered_texts(database, name, strata):
                 cells = split(text)
                 for count, indices in zip(counts, wanted, strict=True):
@@ -718,21 +678,6 @@ class Store:
             self.set_setting(_INVITATIONS, secrets.token_hex(32), replace=False)
         return bytes.fromhex(secret)
 
-    # --- settings ---------------------------------------------------------------------------
-
-    def setting(self, key: str) -> str | None:
-        """Returns the value of a setting; None if it is not set."""
-        with self._reading() as database:
-            return find_setting(database, key)
-
-    def set_setting(self, key: str, value: str, *, replace: bool) -> bool:
-        """Stores a setting; returns False and changes nothing where it has a value and ``replace``
-        is false."""
-        with self._transaction() as database:
-            if replace:
-                remove_setting(database, key)
-            return enter_setting(database, key, value)
-
     # --- designs ----------------------------------------------------------------------------
 
     def design(self, positions: int, own: int, other: int) -> str | None:
@@ -780,53 +725,7 @@ class Store:
         with self._transaction() as database:
             return revoke_token(database, name)
 
-    # --- connections ------------------------------------------------------------------------
-
-    def close(self) -> None:
-        """Store what is queued, then close all connections."""
-        with self._lock:
-            writer, self._writer = self._writer, None
-        if writer:
-            writer.close()
-        self._readers.close()
-
-    def _get_writer(self) -> Writer:
-        if self._writer is None:  # looked at twice, as every report comes here and needs no lock
-            with self._lock:
-                if self._writer is None:
-                    self._writer = Writer(self.engine, self._observer)
-                return self._writer
-        return self._writer
-
-    @contextmanager
-    def _reading(self) -> Generator[Connection]:
-        with self._answering(), self._readers.reading() as database:
-            yield database
-
-    @contextmanager
-    def _transaction(self, *, alone: bool = True) -> Generator[Connection]:
-        """A transaction outside the writer's thread. Other servers wait for one that is ``alone``,
-        which is for rare changes by authors and operators."""
-        with self._connection() as database:
-            (database.begin_writing if alone else database.begin_adding)()
-            yield database
-            database.commit()
-
-    @contextmanager
-    def _connection(self) -> Generator[Connection]:
-        """A new connection; leaving the block closes it and rolls back uncommitted changes."""
-        with self._answering(), closing(self.engine.connect()) as database:
-            yield database
-
-    @contextmanager
-    def _answering(self) -> Generator[None]:
-        """Raise Unavailable for refusals of the disk, a lock or the network."""
-        try:
-            yield
-        except Exception as error:
-            if not self.engine.refuses(error):
-                raise
-            raise Unavailable(f"the database refuses: {str(error).strip()}") from error
+    # --- below ------------------------------------------------------------------------------
 
     def _of_survey(self, find: Callable[[Connection, str], _Found | None], name: str) -> _Found:
         if not _NAME.match(name):  # PostgreSQL refuses text with a NUL, even in a query
@@ -857,16 +756,6 @@ def _repeated(counts: Sequence[Counter[tuple[bytes, ...]]]) -> Iterator[tuple[in
 
 
 _one_value = msgspec.json.Decoder(list[int] | None).decode
-
-
-@contextmanager
-def _one_state(database: Connection) -> Generator[None]:
-    """All statements in the block see one state of the database."""
-    database.begin_reading()
-    try:
-        yield
-    finally:
-        database.rollback()
 
 
 def _is_published(database: Connection, survey: Survey, author: str) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from flask import Blueprint, Flask, Response, render_template, request, url_for
 from werkzeug import exceptions as http
 
-from deniably.core.errors import BadInvitation, BadReport, BadSurvey
+from deniably.core.errors import BadEnvelope, BadInvitation, BadReport, BadSurvey
 from deniably.core.steering import one_line
 from deniably.survey.report import MalformedReport
 from deniably.wording.words import ENGLISH
@@ -79,6 +79,12 @@ KINDS = {
             " exactly one Host header.",
         ),
         Kind(
+            "bad-envelope",
+            "The envelope cannot be opened",
+            400,
+            "What came is no envelope to this survey, or was damaged on the way.",
+        ),
+        Kind(
             "unauthorised",
             "A token is needed",
             401,
@@ -131,6 +137,12 @@ KINDS = {
             409,
             "The invitation was used before: by another device, or by this one before its memory"
             " was deleted.",
+        ),
+        Kind(
+            "gone",
+            "The mixer takes no more envelopes",
+            410,
+            "The survey is closed, or its mixer has passed on all envelopes and deleted them.",
         ),
         Kind(
             "too-large",
@@ -235,6 +247,7 @@ KINDS = {
 
 BY_EXCEPTION: dict[type[Exception], str] = {
     **{one: _WORDS.sub("-", one.__name__).lower() for one in errors.Refusal.__subclasses__()},
+    BadEnvelope: "bad-envelope",
     BadInvitation: "uninvited",
     BadReport: "bad-report",
     BadSurvey: "bad-survey",

@@ -9,6 +9,7 @@
       BadWords            words that do not open the copy of a signature
       BadSignature        a signature that is not the author's
       BadInvitation       a text that is not an invitation code, for example after a typing error
+      BadEnvelope         an envelope that does not open, or a text that does not fit into one
       Incomparable        figures that cannot be tested against each other
       BadRegister         a register that contradicts itself or an earlier copy of it
       Refused             the device will not answer this survey; the message says why
@@ -110,6 +111,11 @@ class BadSignature(DeniablyError, ValueError):
 
 class BadInvitation(DeniablyError, ValueError):
     """A text is not an invitation code. The message has no part of the text."""
+
+
+class BadEnvelope(DeniablyError, ValueError):
+    """An envelope does not open, or a text does not fit into one. The message does not say what is
+    wrong with an envelope, so that nobody learns from trying."""
 
 
 class Incomparable(DeniablyError, ValueError):

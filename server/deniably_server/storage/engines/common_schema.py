@@ -5,6 +5,49 @@ a stratum (SPEC 4.6), 0 where the survey has none. ``shard`` is the number of th
 writer adds to (``tables.tallies``).
 """
 
+ORDERED = {
+    "reports": "id",
+    "invitations": "hash",
+    "tallies": "stratum, question, choice",
+    "answered": "stratum, question",
+    "totals": "stratum",
+}
+"""Where places of rows reveal what came first or last, as ``engine.Ordered`` has it."""
+
+_SETTINGS = """
+    CREATE TABLE settings (
+        key TEXT PRIMARY KEY,
+        value TEXT NOT NULL
+    )
+    """
+
+
+def _invitations(surveys: str) -> str:
+    """``blinded`` is the hash of what an invitation was used for, 32 zeros before that: a message
+    that was signed, or an envelope that came. So a row keeps its length and its place on disk.
+    Nothing here refers to a report."""
+    return f"""
+    CREATE TABLE invitations (
+        hash BLOB PRIMARY KEY CHECK (length(hash) = 32),
+        survey TEXT NOT NULL REFERENCES {surveys},
+        blinded BLOB NOT NULL CHECK (length(blinded) = 32),
+        stratum INTEGER NOT NULL DEFAULT 0 CHECK (stratum >= 0)
+    )
+    """
+
+
+def _issued(surveys: str) -> str:
+    """The number of a survey's invitations, used or not, to avoid counting them each time."""
+    return f"""
+    CREATE TABLE issued (
+        survey TEXT NOT NULL REFERENCES {surveys},
+        stratum INTEGER NOT NULL,
+        invitations INTEGER NOT NULL CHECK (invitations >= 0),
+        PRIMARY KEY (survey, stratum)
+    )
+    """
+
+
 TABLES = (
     """
     CREATE TABLE surveys (
@@ -42,12 +85,7 @@ TABLES = (
         PRIMARY KEY (survey, stratum, question, choice, shard)
     )
     """,
-    """
-    CREATE TABLE settings (
-        key TEXT PRIMARY KEY,
-        value TEXT NOT NULL
-    )
-    """,
+    _SETTINGS,
     # The number of reports of each question, where a survey asks each person only some questions.
     """
     CREATE TABLE answered (
@@ -90,16 +128,7 @@ TABLES = (
         secret TEXT NOT NULL
     )
     """,
-    # ``blinded`` is the hash of the message signed for an invitation, 32 zeros before that. So a
-    # row keeps its length and its place on disk. Nothing here refers to a report.
-    """
-    CREATE TABLE invitations (
-        hash BLOB PRIMARY KEY CHECK (length(hash) = 32),
-        survey TEXT NOT NULL REFERENCES surveys (name),
-        blinded BLOB NOT NULL CHECK (length(blinded) = 32),
-        stratum INTEGER NOT NULL DEFAULT 0 CHECK (stratum >= 0)
-    )
-    """,
+    _invitations("surveys (name)"),
     # The tallies that the results of open surveys show.
     """
     CREATE TABLE snapshots (
@@ -108,15 +137,7 @@ TABLES = (
         tallies TEXT NOT NULL
     )
     """,
-    # The number of a survey's invitations, used or not, to avoid counting them each time.
-    """
-    CREATE TABLE issued (
-        survey TEXT NOT NULL REFERENCES surveys (name),
-        stratum INTEGER NOT NULL,
-        invitations INTEGER NOT NULL CHECK (invitations >= 0),
-        PRIMARY KEY (survey, stratum)
-    )
-    """,
+    _issued("surveys (name)"),
     # The token that published a survey, the day, and the size of its register entry.
     """
     CREATE TABLE owners (
@@ -224,3 +245,51 @@ DEEDS = (
     """,
 )
 """What groups did, and what they published. Nothing here is about reports."""
+
+MIXER = (
+    # The surveys that a mixer takes envelopes for, each under the digest of its definition.
+    # ``until`` is the last day on which it takes any. ``manifest`` and ``signature`` are of the
+    # batch, empty before it is made.
+    """
+    CREATE TABLE mixes (
+        survey TEXT PRIMARY KEY CHECK (length(survey) = 64),
+        terms TEXT NOT NULL,
+        until TEXT NOT NULL CHECK (length(until) = 10),
+        state TEXT NOT NULL CHECK (state IN ('open', 'closed', 'made', 'passed', 'too few')),
+        manifest TEXT NOT NULL DEFAULT '',
+        signature TEXT NOT NULL DEFAULT ''
+    )
+    """,
+    # The private keys: what opens envelopes, and what signs. They are deleted with the envelopes.
+    """
+    CREATE TABLE mixer_keys (
+        survey TEXT PRIMARY KEY REFERENCES mixes (survey),
+        opening TEXT NOT NULL,
+        signing TEXT NOT NULL
+    )
+    """,
+    # ``hash`` is the SHA-256 of ``sealed``, what one person sent.
+    """
+    CREATE TABLE envelopes (
+        hash BLOB PRIMARY KEY CHECK (length(hash) = 32),
+        survey TEXT NOT NULL REFERENCES mixes (survey),
+        sealed BLOB NOT NULL
+    )
+    """,
+    _invitations("mixes (survey)"),
+    _issued("mixes (survey)"),
+    # The batch of a survey, in pieces of equal size but the last.
+    """
+    CREATE TABLE pieces (
+        survey TEXT NOT NULL REFERENCES mixes (survey),
+        number INTEGER NOT NULL CHECK (number >= 0),
+        bytes BLOB NOT NULL,
+        PRIMARY KEY (survey, number)
+    )
+    """,
+    _SETTINGS,
+)
+"""The tables of a mixer. None has a column for a time, an address or an order."""
+
+MIXER_ORDERED = {"envelopes": "hash", "invitations": "hash"}
+"""As ``ORDERED``, of a mixer's tables."""

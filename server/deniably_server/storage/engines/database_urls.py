@@ -8,21 +8,25 @@ from time import monotonic, sleep
 from urllib.parse import urlsplit
 
 from deniably_server.storage.engines.engine import Engine
-from deniably_server.storage.engines.sqlite import Sqlite
+from deniably_server.storage.engines.sqlite import MixerSqlite, Sqlite
 
 _PATIENCE_SECONDS = 60
 _AGAIN_SECONDS = 0.2
 
 
-def engine_at(address: str) -> Engine:
-    """Returns the engine for an address: ``postgresql://...``, or the path of an SQLite file."""
+def engine_at(address: str, *, mixer: bool = False) -> Engine:
+    """Returns the engine for an address: ``postgresql://...``, or the path of an SQLite file.
+
+    With ``mixer``, the database is a mixer's and not that of surveys.
+    """
     if _is_uri(address):
         from deniably_server.storage.engines.postgres import (
+            MixerPostgres,
             Postgres,  # whose driver is installed where it is used
         )
 
-        return Postgres(address)
-    return Sqlite(str(file_at(address)))
+        return (MixerPostgres if mixer else Postgres)(address)
+    return (MixerSqlite if mixer else Sqlite)(str(file_at(address)))
 
 
 def await_database(address: str, tell: Callable[[], object] = lambda: None) -> None:

@@ -6,13 +6,21 @@ differences are in ``sqlite`` and ``postgres`` alone: transactions, tables and t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 DatabaseRow = tuple[Any, ...]
 ReportRow = tuple[bytes, str, str, int]
 """A report's id, its survey's name, its text and the number of its stratum."""
+
+Ordered = Mapping[str, str]
+"""The tables in which the places of rows reveal what came first or last, and the columns to sort
+by. The first table has a row for everybody who sent something; its key is one column."""
+
+REWRITE_MARK = "untidy "
+"""The key in ``settings`` of the mark of a rewrite is this and the survey's name. The transaction
+that rewrites the survey changes the mark, too."""
 
 MOVED = "the database is just being moved elsewhere; start the server on the new one"
 SERVED = "a server is running on the database, and what it takes meanwhile would be left behind"
@@ -175,6 +183,11 @@ class Engine(Protocol):
     def refuses(self, error: Exception, /) -> bool:
         """Returns whether the error is caused by the disk, a lock or the network: a retry may
         succeed."""
+        ...
+
+    @property
+    def ordered(self) -> Ordered:
+        """The tables that ``rewrite`` rewrites."""
         ...
 
     @property

@@ -25,8 +25,17 @@ from psycopg.conninfo import make_conninfo
 from psycopg.pq import PGconn, Ping
 
 from deniably_server.errors import Conflict
-from deniably_server.storage.engines.engine import MOVED, SERVED, DatabaseRow, ReportRow, Result
-from deniably_server.storage.engines.postgres_schema import STEPS
+from deniably_server.storage.engines.common_schema import MIXER_ORDERED, ORDERED
+from deniably_server.storage.engines.engine import (
+    MOVED,
+    REWRITE_MARK,
+    SERVED,
+    DatabaseRow,
+    Ordered,
+    ReportRow,
+    Result,
+)
+from deniably_server.storage.engines.postgres_schema import MIXER_STEPS, STEPS
 from deniably_server.storage.engines.schema_migration import Steps, migrate
 
 _AT_ONCE = 2_000
@@ -51,15 +60,6 @@ or draft."""
 SHARDS = 32
 """How many writers have rows of tallies of their own; further ones share rows."""
 _NAME = "deniably"
-_KEPT = {
-    "reports": "id",
-    "invitations": "hash",
-    "tallies": "stratum, question, choice",
-    "answered": "stratum, question",
-    "totals": "stratum",
-}
-"""The tables in which the places of rows reveal what came first or last, and the columns to sort
-by."""
 _REPORT = ("id", "survey", "report", "stratum")
 _INSERT_NEW = (
     f"INSERT INTO reports ({', '.join(_REPORT)})"  # noqa: S608  # constants
@@ -74,6 +74,9 @@ class Postgres:
     errors = (psycopg.Error,)
     one_writer = False
     steps: Steps = STEPS
+    ordered: Ordered = ORDERED
+    cleaning = f"VACUUM {', '.join(ORDERED)}"
+    """SQL that removes what rewrites and deletions left."""
     answered = (
         "SELECT stratum, question.key - 1, count(*) FROM reports,"
         " jsonb_array_elements(report::jsonb) WITH ORDINALITY AS question(value, key)"
@@ -118,7 +121,9 @@ class Postgres:
                 connect_timeout=_CONNECT_SECONDS,
                 # A commit is on disk before it is acknowledged; locks are waited for as in SQLite.
                 options="-c synchronous_commit=on -c lock_timeout=10s",
-            )
+            ),
+            self.ordered,
+            self.cleaning,
         )
 
     @contextmanager
@@ -163,6 +168,15 @@ class Postgres:
             migrate(database, self.steps)
 
 
+class MixerPostgres(Postgres):
+    """The same for a mixer, whose tables are others."""
+
+    steps: Steps = MIXER_STEPS
+    ordered: Ordered = MIXER_ORDERED
+    # In full, as keys and envelopes are deleted: a plain VACUUM leaves their bytes in the pages.
+    cleaning = "VACUUM (FULL) envelopes, invitations, issued, mixer_keys, pieces"
+
+
 def _is_alone(database: PostgresConnection) -> bool:
     # The lock comes first: a server that starts after it cannot take its shared one.
     return database.has(f"pg_try_advisory_lock({_SERVERS})") and not database.has(
@@ -180,8 +194,10 @@ class PostgresConnection:
         psycopg.errors.SerializationFailure,
     )
 
-    def __init__(self, connection: psycopg.Connection[Any]) -> None:
-        self._connection = connection
+    def __init__(
+        self, connection: psycopg.Connection[Any], ordered: Ordered, cleaning: str
+    ) -> None:
+        self._connection, self._ordered, self._cleaning = connection, ordered, cleaning
         self.shard = 0
 
     def has(self, condition: str, parameters: Sequence[object] = ()) -> bool:
@@ -240,7 +256,7 @@ class PostgresConnection:
         number of its transaction. That would reveal the order in which reports came.
         """
         # Through a temporary table: an UPDATE would leave each row in the order of the last change.
-        for table, key in _KEPT.items():  # constants, so safe to put into SQL
+        for table, key in self._ordered.items():  # constants, so safe to put into SQL
             kept = f"kept_{table}"
             self.execute(f"CREATE TEMPORARY TABLE {kept} (LIKE {table}) ON COMMIT DROP")
             self.execute(f"INSERT INTO {kept} SELECT * FROM {table} WHERE survey = ?", [survey])  # noqa: S608
@@ -252,22 +268,22 @@ class PostgresConnection:
         """Vacuums the tables, and repeats this while another transaction still sees the rows from
         before a rewrite, which VACUUM cannot remove. Raises TimeoutError after ten seconds."""
         until = monotonic() + _BUSY_SECONDS
-        self.execute(f"VACUUM {', '.join(_KEPT)}")
+        self.execute(self._cleaning)
         while any(map(self._shown_before, surveys)):
             if monotonic() > until:
                 raise TimeoutError(
                     "another connection still reads the rows from before the rewrite; end it"
                 )
             sleep(_AGAIN_SECONDS)
-            self.execute(f"VACUUM {', '.join(_KEPT)}")
+            self.execute(self._cleaning)
 
     def _shown_before(self, survey: str) -> bool:
         """Whether a transaction still sees the rows from before the rewrite; VACUUM keeps those."""
         row = self.execute(
             "SELECT 1 FROM pg_stat_activity WHERE backend_type <> 'autovacuum worker'"
             " AND pid <> pg_backend_pid() AND age(backend_xmin) >="
-            " (SELECT min(age(xmin)) FROM totals WHERE survey = ?)",
-            [survey],
+            " (SELECT age(xmin) FROM settings WHERE key = ?)",
+            [REWRITE_MARK + survey],
         )
         return row.fetchone() is not None
 
@@ -277,7 +293,8 @@ class PostgresConnection:
         Each transaction inserts its rows in the order of their keys, so a single one reveals no
         order.
         """
-        sql = "SELECT count(DISTINCT xmin::text) FROM reports WHERE survey = ?"
+        table = next(iter(self._ordered))
+        sql = f"SELECT count(DISTINCT xmin::text) FROM {table} WHERE survey = ?"  # noqa: S608
         return int(self.execute(sql, [survey]).fetchone()[0]) > 1
 
     def tables(self) -> list[str]:

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from deniably_server.storage.engines.common_schema import DEEDS, DESIGNS, STUDIO, TABLES, TRIALS
+from deniably_server.storage.engines.common_schema import (
+    DEEDS,
+    DESIGNS,
+    MIXER,
+    STUDIO,
+    TABLES,
+    TRIALS,
+)
 
 
 def _own(table: str) -> str:
@@ -10,19 +17,21 @@ def _own(table: str) -> str:
     return table.replace("INTEGER", "BIGINT").replace("BLOB", "BYTEA")
 
 
+_NEVER = """
+        CREATE FUNCTION never() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+            RAISE EXCEPTION USING MESSAGE = TG_ARGV[0],
+                ERRCODE = 'integrity_constraint_violation';
+        END $$
+        """
+
 STEPS = (
     (
         *map(_own, TABLES),
         """
         CREATE INDEX reports_of_a_survey ON reports (survey, id)
         """,
-        """
-        CREATE FUNCTION never() RETURNS trigger LANGUAGE plpgsql AS $$
-        BEGIN
-            RAISE EXCEPTION USING MESSAGE = TG_ARGV[0],
-                ERRCODE = 'integrity_constraint_violation';
-        END $$
-        """,
+        _NEVER,
         """
         CREATE TRIGGER a_definition_never_changes
         BEFORE UPDATE OF name, digest, definition ON surveys
@@ -93,3 +102,73 @@ STEPS = (
 )
 """The SQL statements of each schema version (``schema_migration``). Never change a released one;
 add a new one."""
+
+MIXER_STEPS = (
+    (
+        *map(_own, MIXER),
+        """
+        CREATE INDEX envelopes_of_a_survey ON envelopes (survey, hash)
+        """,
+        _NEVER,
+        """
+        CREATE TRIGGER terms_never_change
+        BEFORE UPDATE OF survey, terms, until ON mixes
+        EXECUTE FUNCTION never('the terms of a survey never change')
+        """,
+        """
+        CREATE TRIGGER a_mix_is_never_deleted
+        BEFORE DELETE OR TRUNCATE ON mixes
+        EXECUTE FUNCTION never('the terms of a survey never change')
+        """,
+        """
+        CREATE TRIGGER a_mix_only_goes_on
+        BEFORE UPDATE OF state ON mixes FOR EACH ROW
+        WHEN (NOT (OLD.state, NEW.state) IN (
+            ('open', 'closed'), ('closed', 'made'), ('closed', 'too few'), ('made', 'passed')))
+        EXECUTE FUNCTION never('a survey is closed once, and its batch is made once')
+        """,
+        """
+        CREATE TRIGGER a_manifest_never_changes
+        BEFORE UPDATE OF manifest, signature ON mixes FOR EACH ROW
+        WHEN (OLD.manifest <> '')
+        EXECUTE FUNCTION never('a survey is closed once, and its batch is made once')
+        """,
+        """
+        CREATE TRIGGER a_key_of_a_mix_never_changes
+        BEFORE UPDATE ON mixer_keys
+        EXECUTE FUNCTION never('the keys of a survey never change')
+        """,
+        """
+        CREATE TRIGGER an_envelope_never_changes
+        BEFORE UPDATE ON envelopes
+        EXECUTE FUNCTION never('a stored envelope never changes')
+        """,
+        """
+        CREATE TRIGGER a_batch_never_changes
+        BEFORE UPDATE ON pieces
+        EXECUTE FUNCTION never('a survey is closed once, and its batch is made once')
+        """,
+        """
+        CREATE FUNCTION only_of_closed() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+            IF (SELECT state FROM mixes WHERE survey = NEW.survey) <> 'closed' THEN
+                RAISE EXCEPTION USING
+                    MESSAGE = 'a survey is closed once, and its batch is made once',
+                    ERRCODE = 'integrity_constraint_violation';
+            END IF;
+            RETURN NEW;
+        END $$
+        """,
+        """
+        CREATE TRIGGER a_batch_is_made_once BEFORE INSERT ON pieces
+        FOR EACH ROW EXECUTE FUNCTION only_of_closed()
+        """,
+        """
+        CREATE TRIGGER a_used_code_stays_used
+        BEFORE UPDATE ON invitations FOR EACH ROW
+        WHEN (OLD.blinded <> decode(repeat('00', 32), 'hex'))
+        EXECUTE FUNCTION never('a used invitation stays used')
+        """,
+    ),
+)
+"""Those of a mixer's database."""

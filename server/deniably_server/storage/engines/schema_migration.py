@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-from deniably_server.errors import Newer, Unreleased
+from deniably_server.errors import Newer, OtherDatabase, Unreleased
 from deniably_server.storage.engines.engine import Connection
 
 Steps = Sequence[Sequence[str]]
@@ -20,8 +20,9 @@ def migrate(database: Connection, steps: Steps) -> None:
     """Runs the steps of the schema that the database lacks; safe when several processes start at
     once.
 
-    Raises Newer where the database has steps that this version does not know, and Unreleased where
-    a step that was run had other statements than this version's.
+    Raises OtherDatabase where the database has not even the first table, Newer where it has steps
+    that this version does not know, and Unreleased where a step that was run had other statements
+    than this version's.
     """
     if not _missing(database, steps):  # then do not wait for the writers' lock
         return
@@ -45,7 +46,10 @@ def digest_of(step: Sequence[str]) -> str:
 
 def _missing(database: Connection, steps: Steps) -> range:
     made: list[tuple[object, ...]] = []
-    if "steps" in database.tables():
+    tables = database.tables()
+    if "steps" in tables:
+        if not any(f"CREATE TABLE {name} " in steps[0][0] for name in tables):
+            raise OtherDatabase
         # All columns, as tables that were never released have no digest.
         made = database.execute("SELECT * FROM steps ORDER BY number").fetchall()
     if len(made) > len(steps):

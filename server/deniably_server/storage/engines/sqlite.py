@@ -13,10 +13,17 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING, cast
 
 from deniably_server.errors import Conflict
-from deniably_server.storage.engines.engine import MOVED, SERVED, DatabaseRow, ReportRow
+from deniably_server.storage.engines.common_schema import MIXER_ORDERED, ORDERED
+from deniably_server.storage.engines.engine import (
+    MOVED,
+    SERVED,
+    DatabaseRow,
+    Ordered,
+    ReportRow,
+)
 from deniably_server.storage.engines.schema_migration import Steps, migrate
-from deniably_server.storage.engines.sqlite_pages import in_key_order, report_pages
-from deniably_server.storage.engines.sqlite_schema import STEPS
+from deniably_server.storage.engines.sqlite_pages import KEY_BYTES, in_key_order, report_pages
+from deniably_server.storage.engines.sqlite_schema import MIXER_STEPS, STEPS
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
@@ -53,6 +60,7 @@ class Sqlite:
     errors = (sqlite3.Error,)
     one_writer = True
     steps: Steps = STEPS
+    ordered: Ordered = ORDERED
     answered = (
         "SELECT stratum, question.key, count(*) FROM reports, json_each(report) AS question"
         " WHERE survey = ? AND question.type = 'array' GROUP BY 1, 2"
@@ -77,7 +85,9 @@ class Sqlite:
 
     def connect(self) -> SqliteConnection:
         """Opens a connection that any thread may use, one thread at a time."""
-        return connect(self.address)
+        database = connect(self.address)
+        database.steps, database.ordered = self.steps, self.ordered
+        return database
 
     @contextmanager
     def serving(self) -> Generator[None]:
@@ -115,6 +125,13 @@ class Sqlite:
             migrate(database, self.steps)
 
 
+class MixerSqlite(Sqlite):
+    """The same for a mixer, whose tables are others."""
+
+    steps: Steps = MIXER_STEPS
+    ordered: Ordered = MIXER_ORDERED
+
+
 class SqliteConnection(sqlite3.Connection):
     """A connection to an SQLite file on which transactions begin explicitly.
 
@@ -124,6 +141,9 @@ class SqliteConnection(sqlite3.Connection):
 
     shard = 0
     collisions: tuple[type[Exception], ...] = ()
+    steps: Steps = STEPS
+    """The statements that made the tables."""
+    ordered: Ordered = ORDERED
 
     def fill(self, table: str, columns: Sequence[str], rows: Iterable[DatabaseRow], /) -> None:
         """Insert rows; ``rows`` may be a generator."""
@@ -187,10 +207,11 @@ class SqliteConnection(sqlite3.Connection):
         return Path(path)
 
     def reveals_order(self, survey: str, /) -> bool:
-        """Returns whether any page of the file holds a survey's reports in another order than that
-        of their keys."""
-        rows = self.execute("SELECT id FROM reports WHERE survey = ?", [survey])
-        known = {key for (key,) in rows}
+        """Returns whether any page of the file holds what was sent to a survey in another order
+        than that of its keys."""
+        table, key = next(iter(self.ordered.items()))
+        rows = self.execute(f"SELECT {key} FROM {table} WHERE survey = ?", [survey])  # noqa: S608
+        known = {own[:KEY_BYTES] for (own,) in rows}
         return not all(map(in_key_order, report_pages(self._file(), known)))
 
     def tables(self) -> list[str]:
@@ -216,7 +237,7 @@ class SqliteConnection(sqlite3.Connection):
             for row in self.execute("PRAGMA foreign_key_check")
         ]
         with closing(sqlite3.connect(":memory:")) as fresh:
-            for statement in chain.from_iterable(STEPS):
+            for statement in chain.from_iterable(self.steps):
                 fresh.execute(statement)
             made, here = _schema(fresh), _schema(self)
         problems += [f"{what} is gone" for what in made if what not in here]

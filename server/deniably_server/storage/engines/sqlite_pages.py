@@ -14,7 +14,8 @@ from pathlib import Path
 _LEAF, _INTERIOR = 0x0A, 0x02
 _SIZE_AT = 16  # of the page size, in the file's header
 _FIRST_HEADER = 100  # bytes of that header, with which the first page begins
-_ID = 16  # bytes of a report's id
+KEY_BYTES = 16
+"""A report's id has so many; of longer keys these are the first."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ def _ids(page: bytes, header: int) -> Iterator[bytes]:
         at = place + (0 if kind == _LEAF else 4)  # in an interior page a child pointer precedes it
         _, at = _varint(page, at)  # the size of the row
         length, _ = _varint(page, at)
-        yield page[at + length : at + length + _ID]  # the key is the row's first column
+        yield page[at + length : at + length + KEY_BYTES]  # the key is the row's first column
 
 
 def _varint(page: bytes, at: int) -> tuple[int, int]:

@@ -6,7 +6,14 @@ table does not reveal who came first.
 
 from __future__ import annotations
 
-from deniably_server.storage.engines.common_schema import DEEDS, DESIGNS, STUDIO, TABLES, TRIALS
+from deniably_server.storage.engines.common_schema import (
+    DEEDS,
+    DESIGNS,
+    MIXER,
+    STUDIO,
+    TABLES,
+    TRIALS,
+)
 
 
 def _strict(table: str) -> str:
@@ -97,3 +104,54 @@ STEPS = (
 )
 """The SQL statements of each schema version (``schema_migration``). Never change a released one;
 add a new one."""
+
+MIXER_STEPS = (
+    (
+        *map(_strict, MIXER),
+        """
+        CREATE TRIGGER terms_never_change
+        BEFORE UPDATE OF survey, terms, until ON mixes
+        BEGIN SELECT RAISE(ABORT, 'the terms of a survey never change'); END
+        """,
+        """
+        CREATE TRIGGER a_mix_is_never_deleted BEFORE DELETE ON mixes
+        BEGIN SELECT RAISE(ABORT, 'the terms of a survey never change'); END
+        """,
+        """
+        CREATE TRIGGER a_mix_only_goes_on
+        BEFORE UPDATE OF state ON mixes
+        WHEN NOT (OLD.state, NEW.state) IN (VALUES
+            ('open', 'closed'), ('closed', 'made'), ('closed', 'too few'), ('made', 'passed'))
+        BEGIN SELECT RAISE(ABORT, 'a survey is closed once, and its batch is made once'); END
+        """,
+        """
+        CREATE TRIGGER a_manifest_never_changes
+        BEFORE UPDATE OF manifest, signature ON mixes
+        WHEN OLD.manifest <> ''
+        BEGIN SELECT RAISE(ABORT, 'a survey is closed once, and its batch is made once'); END
+        """,
+        """
+        CREATE TRIGGER a_key_of_a_mix_never_changes BEFORE UPDATE ON mixer_keys
+        BEGIN SELECT RAISE(ABORT, 'the keys of a survey never change'); END
+        """,
+        """
+        CREATE TRIGGER an_envelope_never_changes BEFORE UPDATE ON envelopes
+        BEGIN SELECT RAISE(ABORT, 'a stored envelope never changes'); END
+        """,
+        """
+        CREATE TRIGGER a_batch_never_changes BEFORE UPDATE ON pieces
+        BEGIN SELECT RAISE(ABORT, 'a survey is closed once, and its batch is made once'); END
+        """,
+        """
+        CREATE TRIGGER a_batch_is_made_once BEFORE INSERT ON pieces
+        WHEN (SELECT state FROM mixes WHERE survey = NEW.survey) <> 'closed'
+        BEGIN SELECT RAISE(ABORT, 'a survey is closed once, and its batch is made once'); END
+        """,
+        """
+        CREATE TRIGGER a_used_code_stays_used BEFORE UPDATE ON invitations
+        WHEN OLD.blinded <> zeroblob(32)
+        BEGIN SELECT RAISE(ABORT, 'a used invitation stays used'); END
+        """,
+    ),
+)
+"""Those of a mixer's database."""

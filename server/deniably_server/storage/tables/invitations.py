@@ -98,6 +98,11 @@ def revoke_invitations(
     return taken.total()
 
 
+def remove_invitations(database: Connection, survey: str) -> None:
+    """Deletes all invitations of a survey, used or not. Their number is kept."""
+    database.execute("DELETE FROM invitations WHERE survey = ?", [survey])
+
+
 def issued(database: Connection, survey: str) -> dict[int, int]:
     """Returns {number of a stratum: invitations issued and not revoked}, from a stored count,
     without counting the invitations."""

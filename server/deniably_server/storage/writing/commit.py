@@ -105,7 +105,21 @@ class PendingWrite:
         self._done.release()
 
 
-class ReportWrite(PendingWrite):
+class SingleWrite(PendingWrite):
+    """One thing that somebody sent. Those that wait together are stored in one transaction."""
+
+    __slots__ = ()
+
+    def __len__(self) -> int:
+        return 1
+
+    def outcome(self) -> Outcome:
+        """Returns what became of it, once it is on disk. Raises as ``wait`` does."""
+        (outcome,) = self.wait()
+        return outcome
+
+
+class ReportWrite(SingleWrite):
     """One report to be stored: its ``row``, and the keys of the counts to which it adds 1
     (``cells`` and ``answered``), as in ``AddedCounts``.
 
@@ -128,14 +142,6 @@ class ReportWrite(PendingWrite):
         self.row = row
         self.cells = cells
         self.answered = answered
-
-    def __len__(self) -> int:
-        return 1
-
-    def outcome(self) -> Outcome:
-        """Returns the outcome of the report, once it is on disk. Raises as ``wait`` does."""
-        (outcome,) = self.wait()
-        return outcome
 
 
 class ProbeWrite(PendingWrite):

@@ -7,24 +7,22 @@ begins or continues the rewrite: this server, another one or the doctor.
 
 from __future__ import annotations
 
-from deniably_server.storage.engines.engine import Connection
+from deniably_server.storage.engines.engine import REWRITE_MARK, Connection
 
-_MARK = "untidy "
-"""The key of a mark in ``settings`` is this and the survey's name."""
 _CLOSED, _WRITTEN = "closed", "written"
 """The value of a mark: the last step that was done."""
 
 
 def mark(database: Connection, survey: str) -> None:
     """Marks a survey for a rewrite, within the transaction that closes it."""
-    row = [_MARK + survey, _CLOSED]
+    row = [REWRITE_MARK + survey, _CLOSED]
     database.execute("INSERT INTO settings VALUES (?, ?) ON CONFLICT (key) DO NOTHING", row)
 
 
 def marked(database: Connection) -> list[str]:
     """Returns the closed surveys that wait for a rewrite, in alphabetical order."""
-    rows = database.execute("SELECT key FROM settings WHERE key LIKE ?", [f"{_MARK}%"])
-    return sorted(str(key).removeprefix(_MARK) for (key,) in rows)
+    rows = database.execute("SELECT key FROM settings WHERE key LIKE ?", [f"{REWRITE_MARK}%"])
+    return sorted(str(key).removeprefix(REWRITE_MARK) for (key,) in rows)
 
 
 def erase_order(database: Connection) -> None:
@@ -38,20 +36,20 @@ def erase_order(database: Connection) -> None:
     # After the cleaning: a mark that is left makes the next process clean again.
     database.executemany(
         "DELETE FROM settings WHERE key = ? AND value = ?",
-        [(_MARK + survey, _WRITTEN) for survey in surveys],
+        [(REWRITE_MARK + survey, _WRITTEN) for survey in surveys],
     )
 
 
 def forget_marks(database: Connection) -> None:
     """Removes the marks of all surveys that wait for a rewrite. It is for a copy of a database,
     whose rows were written in the order of their keys."""
-    database.execute("DELETE FROM settings WHERE key LIKE ?", [f"{_MARK}%"])
+    database.execute("DELETE FROM settings WHERE key LIKE ?", [f"{REWRITE_MARK}%"])
 
 
 def _rewrite(database: Connection, survey: str) -> None:
     """Rewrite once, even if another process tries at the same time."""
     database.begin_rewriting()
-    key = _MARK + survey
+    key = REWRITE_MARK + survey
     row = database.execute("SELECT value FROM settings WHERE key = ?", [key]).fetchone()
     if row == (_CLOSED,):
         database.rewrite(survey)

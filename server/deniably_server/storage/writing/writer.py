@@ -15,7 +15,7 @@ from math import inf
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from time import monotonic
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from deniably_server.errors import NotStored, Unavailable
 from deniably_server.storage.engines.engine import Connection, Engine
@@ -24,7 +24,7 @@ from deniably_server.storage.writing.commit import (
     BatchWrite,
     Outcome,
     ProbeWrite,
-    ReportWrite,
+    SingleWrite,
     batches_of,
     commit_batch,
     commit_probe,
@@ -43,7 +43,7 @@ _IDLE_SECONDS = 0.05
 _LATE_SECONDS = 1
 """After this long it looks even under load."""
 
-_Write = ReportWrite | BatchWrite | ProbeWrite
+_Write = SingleWrite | BatchWrite | ProbeWrite
 
 
 class Observer(Protocol):
@@ -61,7 +61,7 @@ class Observer(Protocol):
 
 class Writer:
     """The thread that stores reports; one in each process. Writers of several processes may share
-    a database."""
+    a database. A subclass stores something else than reports."""
 
     def __init__(self, engine: Engine, observer: Observer | None = None) -> None:
         self._engine = engine
@@ -125,7 +125,7 @@ class Writer:
         while after != "end":
             batch, after = self._batch()
             if batch:
-                self._settle(batch, partial(commit_reports, writes=batch))
+                self._settle(batch, partial(self._commit, writes=batch))
             if isinstance(after, BatchWrite):
                 self._settle([after], partial(commit_batch, batch=after))
             elif isinstance(after, ProbeWrite):
@@ -135,17 +135,21 @@ class Writer:
                 self._look()
         self._forget()
 
-    def _batch(self) -> tuple[list[ReportWrite], BatchWrite | ProbeWrite | Literal["end"] | None]:
-        """The single reports that wait, and the other work behind them, if any.
+    def _commit(self, database: Connection, writes: Sequence[Any]) -> list[Outcome]:
+        """Store single writes in one transaction; returns their outcomes in order."""
+        return commit_reports(database, writes)
+
+    def _batch(self) -> tuple[list[SingleWrite], BatchWrite | ProbeWrite | Literal["end"] | None]:
+        """The single writes that wait, and the other work behind them, if any.
 
         Nothing, where results may have to be renewed and nothing came for a moment.
         """
-        batch: list[ReportWrite] = []
+        batch: list[SingleWrite] = []
         try:
             work = self._queue.get(timeout=_IDLE_SECONDS if self._unseen else None)
         except Empty:
             return batch, None
-        while isinstance(work, ReportWrite):
+        while isinstance(work, SingleWrite):
             batch.append(work)
             if len(batch) == _LARGEST_BATCH:
                 return batch, None

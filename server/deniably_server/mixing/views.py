@@ -1,0 +1,69 @@
+"""The views of a mixer: a device reads its statement, and sends one envelope."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypedDict, cast
+
+from flask import Blueprint, Flask, Response, current_app, request
+
+from deniably_server.errors import Uninvited
+from deniably_server.guard.app_state import current_limits
+from deniably_server.mixing.envelopes import begin_envelope
+from deniably_server.mixing.statements import Statements
+from deniably_server.storage.mixer_store import MixerStore
+from deniably_server.web.body import JSON, read_body
+from deniably_server.web.operation import BODY, Operation
+
+OCTETS = "application/octet-stream"
+_KEY = "deniably_mixer"
+
+blueprint = Blueprint("mix", __name__)
+
+
+class Mixer(NamedTuple):
+    """The store of a mixer, and its statements."""
+
+    store: MixerStore
+    statements: Statements
+
+
+class StoredAnswer(TypedDict):
+    """That an envelope is on disk: ``status`` is "stored" or "stored before"."""
+
+    status: str
+
+
+def attach_mixer(app: Flask, store: MixerStore) -> None:
+    """Keeps the store with ``app``, for its views."""
+    app.extensions[_KEY] = Mixer(store, Statements(store))
+
+
+@blueprint.get("/mix/<digest>")
+@Operation({200: {JSON: None}}, ("not-found", "gone"))
+def statement(digest: str) -> Response:
+    """Returns the mixer's signed statement about a survey."""
+    return Response(_mixer().statements.statement(digest), mimetype=JSON)
+
+
+@blueprint.post("/mix/<digest>")
+@Operation(
+    {201: {JSON: StoredAnswer}, 200: {JSON: StoredAnswer}},
+    (*BODY, "bad-envelope", "uninvited", "not-found", "used", "gone", "too-many"),
+    body={OCTETS: None},
+)
+def add(digest: str) -> Response:
+    """Stores one envelope."""
+    limits = current_limits()
+    limits.admit(request.environ)
+    limits.check_failures(request.environ)
+    try:
+        begun = begin_envelope(_mixer().store, digest, read_body(OCTETS))
+    except Uninvited:
+        limits.count_failure(request.environ)  # codes must not be guessed
+        raise
+    status, body = begun.answer()
+    return Response(body, status, mimetype=JSON)
+
+
+def _mixer() -> Mixer:
+    return cast(Mixer, current_app.extensions[_KEY])

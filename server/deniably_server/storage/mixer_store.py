@@ -1,0 +1,311 @@
+"""The mixer's store: one database with envelopes that nobody there can read, and their batches."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from dataclasses import dataclass
+from threading import Event
+
+from deniably.trust.batch import Batch
+from deniably.trust.envelope import OpeningKey, read_opening_key
+from deniably.trust.invitation_codes import new_code
+from deniably.trust.mixed_survey import MixedSurvey, read_mixed_survey
+from deniably.trust.signing import Key, read_key
+from deniably_server.errors import Closed, Conflict, Gone, NotFound
+from deniably_server.storage.base_store import BaseStore, one_state
+from deniably_server.storage.engines.database_urls import engine_at
+from deniably_server.storage.tables.envelopes import (
+    count_envelopes,
+    holds,
+    remove_envelopes,
+    sealed_envelopes,
+)
+from deniably_server.storage.tables.invitations import (
+    InvitationCounts,
+    count_invitations,
+    enter_invitations,
+    is_spent,
+    issued,
+    remove_invitations,
+)
+from deniably_server.storage.tables.mixes import (
+    Mix,
+    MixState,
+    enter_manifest,
+    enter_mix,
+    enter_mixer_keys,
+    find_manifest,
+    find_mix,
+    find_mixer_keys,
+    mixes_in,
+    remove_mixer_keys,
+    set_state,
+    state_of,
+)
+from deniably_server.storage.tables.pieces import enter_pieces, piece_from, remove_pieces
+from deniably_server.storage.writing.envelopes import EnvelopeWrite, EnvelopeWriter
+from deniably_server.storage.writing.order_erasure import mark, marked
+from deniably_server.storage.writing.writer import Observer, Writer
+
+_DIGEST = re.compile("[0-9a-f]{64}")
+_INVITATIONS = "invitations_hmac_sha256"
+"""The setting with the key of the hashes of invitation codes."""
+_CLOSED: tuple[MixState, ...] = ("closed", "made", "passed", "too few")
+
+
+@dataclass(frozen=True)
+class MixerKeys:
+    """A mixer's private keys for one survey: what opens envelopes, and what signs."""
+
+    opening: OpeningKey
+    signing: Key
+
+
+@dataclass(frozen=True)
+class AcceptedSurvey:
+    """A survey that a mixer takes envelopes for, up to the day ``until`` (UTC)."""
+
+    survey: MixedSurvey
+    until: str
+
+
+@dataclass(frozen=True)
+class StoredBatch:
+    """What is sent before a batch: its manifest as canonical JSON, and the signature."""
+
+    manifest: str
+    signature: str
+
+
+class MixerStore(BaseStore):
+    """A mixer's database at ``address``: the path of an SQLite file, or ``postgresql://...``.
+    ``observer`` counts commits."""
+
+    def __init__(self, address: str, observer: Observer | None = None) -> None:
+        super().__init__(engine_at(address, mixer=True), observer)
+        self._accepted: dict[str, AcceptedSurvey] = {}
+        self._keys: dict[str, MixerKeys] = {}
+        self.needs_batch = Event()
+        """Set after a closing and at the start, when a batch may have to be made."""
+        self.needs_batch.set()
+
+    def _new_writer(self) -> Writer:
+        return EnvelopeWriter(self.engine, self._observer)
+
+    # --- surveys ----------------------------------------------------------------------------
+
+    def accept(self, survey: MixedSurvey, keys: MixerKeys, until: str) -> bool:
+        """Begins to take envelopes for a survey, up to the day ``until``. Returns False if it was
+        accepted before.
+
+        Raises Conflict where it was accepted on other terms, or where the survey names other keys.
+        """
+        if (keys.opening.public, keys.signing.author) != (survey.key, survey.signing):
+            raise Conflict("the survey names other keys of the mixer than these")
+        with self._transaction() as database:
+            if (known := find_mix(database, survey.digest)) is not None:
+                if (known.terms, known.until) != (survey.text, until):
+                    raise Conflict("this survey was accepted on other terms, and they never change")
+                return False
+            enter_mix(database, survey.digest, survey.text, until)
+            opening, signing = keys.opening.text.decode(), keys.signing.text.decode()
+            enter_mixer_keys(database, survey.digest, opening, signing)
+        return True
+
+    def accepted(self, digest: str) -> AcceptedSurvey:
+        """Returns the survey whose definition has this digest. Raises NotFound for others."""
+        if (known := self._accepted.get(digest)) is None:
+            mix = self._mix(digest)
+            known = AcceptedSurvey(read_mixed_survey(mix.terms), mix.until)
+            self._accepted[digest] = known  # it never changes
+        return known
+
+    def keys(self, digest: str) -> MixerKeys:
+        """Returns the private keys of a survey. Raises NotFound for an unknown one, and Gone once
+        they are deleted."""
+        if (known := self._keys.get(digest)) is None:
+            self.accepted(digest)
+            with self._reading() as database:
+                found = find_mixer_keys(database, digest)
+            if found is None:
+                raise Gone(self._gone(digest))
+            opening, signing = (text.encode() for text in found)
+            known = self._keys[digest] = MixerKeys(read_opening_key(opening), read_key(signing))
+        return known
+
+    def state(self, digest: str) -> MixState:
+        """Returns the state of a survey. Raises NotFound for an unknown one."""
+        return self._mix(digest).state
+
+    def in_state(self, state: MixState) -> list[str]:
+        """Returns the digests of all surveys in a state."""
+        with self._reading() as database:
+            return mixes_in(database, state)
+
+    # --- envelopes --------------------------------------------------------------------------
+
+    def begin(self, write: EnvelopeWrite) -> None:
+        """Queues an envelope that was opened once. ``write.outcome()`` waits for the disk."""
+        self._get_writer().begin(write)
+
+    def holds(self, digest: str, key: bytes) -> bool:
+        """Returns whether the envelope with this SHA-256 is stored."""
+        with self._reading() as database:
+            return holds(database, digest, key)
+
+    def senders(self, digest: str) -> int:
+        """Returns how many people have sent to a survey; 0 after all was deleted."""
+        with self._reading() as database:
+            return count_envelopes(database, digest)
+
+    def sealed(self, digest: str) -> list[bytes]:
+        """Returns the envelopes of a survey, in the order of their hashes."""
+        with self._connection() as database, one_state(database):
+            return list(sealed_envelopes(database, digest))
+
+    # --- invitations ------------------------------------------------------------------------
+
+    def invite(self, digest: str, count: int) -> list[str]:
+        """Issues ``count`` codes, each good for one envelope, and returns them; only their hashes
+        are stored.
+
+        Raises NotFound for a survey that takes envelopes without a code, and Closed after its
+        closing.
+        """
+        if not self.accepted(digest).survey.invited:
+            raise NotFound("anybody may answer this survey: it has no invitations")
+        secret = self._invitation_secret()
+        codes = [new_code() for _ in range(count)]
+        with self._transaction() as database:
+            if state_of(database, digest) != "open":
+                raise Closed("the survey is closed and takes no more envelopes")
+            enter_invitations(database, digest, secret, codes, 0)
+        return codes
+
+    def invitation(self, digest: str, code: str, sealed: bytes) -> tuple[bytes, str]:
+        """Returns what spends an invitation, once it is known to be good for this envelope.
+
+        Raises Uninvited for an unknown code, and Used for one that brought another envelope.
+        """
+        secret = self._invitation_secret()
+        with self._reading() as database:  # guessed codes must not hold up the writer
+            is_spent(database, digest, secret, code, sealed)
+        return secret, code
+
+    def issued(self, digest: str) -> int:
+        """Returns how many codes of a survey were issued."""
+        with self._reading() as database:
+            return sum(issued(database, digest).values())
+
+    def invitations(self, digest: str) -> InvitationCounts:
+        """Returns the numbers of a survey's invitations, issued and used."""
+        with self._reading() as database:
+            return count_invitations(database, digest)
+
+    def _invitation_secret(self) -> bytes:
+        while (secret := self.setting(_INVITATIONS)) is None:
+            self.set_setting(_INVITATIONS, secrets.token_hex(32), replace=False)
+        return bytes.fromhex(secret)
+
+    # --- batches ----------------------------------------------------------------------------
+
+    def close_survey(self, digest: str) -> None:
+        """Closes a survey for good, so that it takes no more envelopes. Sets ``needs_batch`` and
+        ``needs_rewrite``. Raises NotFound for an unknown survey."""
+        if self.state(digest) == "open":
+            with self._transaction() as database:
+                if state_of(database, digest) == "open":
+                    set_state(database, digest, "closed")
+                    mark(database, digest)  # here, so that a crash cannot lose the rewrite
+        self.needs_batch.set()
+        self.needs_rewrite.set()
+
+    def keep_batch(self, batch: Batch) -> bool:
+        """Stores the batch of a closed survey. Returns False, and keeps nothing of it, where there
+        is one already: a batch is made once.
+
+        Once this returns, it is on disk, and may be passed on.
+        """
+        digest = batch.manifest.survey
+        with self._transaction() as database:
+            if state_of(database, digest) != "closed":
+                return False
+            enter_pieces(database, digest, batch.envelopes)
+            enter_manifest(database, digest, batch.manifest.canonical.decode(), batch.signature)
+            set_state(database, digest, "made")
+        self.needs_rewrite.set()
+        return True
+
+    def batch(self, digest: str) -> StoredBatch:
+        """Returns the signed manifest of a survey's batch. Raises NotFound before it is made."""
+        self.accepted(digest)
+        with self._reading() as database:
+            found = find_manifest(database, digest)
+        if found is None:
+            raise NotFound("the batch of this survey is not made")
+        return StoredBatch(*found)
+
+    def batch_from(self, digest: str, start: int) -> bytes:
+        """Returns some bytes of a batch, from byte ``start`` on; empty at its end."""
+        with self._reading() as database:
+            return piece_from(database, digest, start)
+
+    def too_few(self, digest: str) -> None:
+        """Deletes all that came to a closed survey, because too few people sent."""
+        self._delete(digest, "closed", "too few")
+
+    def passed_on(self, digest: str) -> None:
+        """Deletes a survey's envelopes, codes, batch and keys, once the batch was taken. Its
+        manifest stays."""
+        self._delete(digest, "made", "passed")
+
+    def _delete(self, digest: str, before: MixState, after: MixState) -> None:
+        """Deletes all that came to a survey in one transaction, and then what is left on disk."""
+        with self._transaction() as database:
+            if state_of(database, digest) == before:
+                remove_envelopes(database, digest)
+                remove_invitations(database, digest)
+                remove_pieces(database, digest)
+                remove_mixer_keys(database, digest)
+                set_state(database, digest, after)
+                mark(database, digest)
+        self._keys.pop(digest, None)
+        self.needs_rewrite.set()
+
+    def revealing_order(self) -> list[str]:
+        """Returns the closed surveys whose places on the disk may reveal in which order envelopes
+        came. Reads all envelopes."""
+        with self._connection() as database, one_state(database):
+            unfinished = marked(database)
+            closed = [survey for state in _CLOSED for survey in mixes_in(database, state)]
+            return [
+                survey
+                for survey in sorted(closed)
+                if survey in unfinished or database.reveals_order(survey)
+            ]
+
+    # --- below ------------------------------------------------------------------------------
+
+    def _mix(self, digest: str) -> Mix:
+        mix = None
+        if _DIGEST.fullmatch(digest):  # PostgreSQL refuses text with a NUL, even in a query
+            with self._reading() as database:
+                mix = find_mix(database, digest)
+        if mix is None:
+            raise NotFound("this mixer takes no envelopes for such a survey")
+        return mix
+
+    def _gone(self, digest: str) -> str:
+        return WHY_GONE[self.state(digest)]
+
+
+WHY_GONE: dict[MixState, str] = {
+    "open": "the mixer takes no more envelopes for this survey",
+    "closed": "the survey is closed",
+    "made": "the survey is closed",
+    "passed": "the survey is closed; the mixer passed all envelopes on and deleted them",
+    "too few": "the survey is closed; fewer people sent than it needs, so the mixer deleted all"
+    " envelopes",
+}
+"""Why a mixer takes no envelopes, by the state of the survey."""

@@ -1,0 +1,65 @@
+"""A batch: all envelopes that a mixer passes on to a survey's server, sorted, with its signature
+(SPEC 14.4)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import msgspec
+
+from deniably.trust.signing import Key, Signature, verify_text
+
+
+class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a mixer signs of a batch.
+
+    ``blanks`` are those of each question, ``envelopes`` all envelopes, ``senders`` the people who
+    sent. ``sha256`` is the digest of all envelopes one after the other, ``survey`` that of the
+    definition.
+    """
+
+    blanks: int
+    envelopes: int
+    senders: int
+    sha256: str
+    survey: str
+
+    @property
+    def canonical(self) -> bytes:
+        """The bytes that are sent and stored: canonical JSON."""
+        return msgspec.json.encode(self, order="sorted")
+
+    @property
+    def message(self) -> bytes:
+        """The bytes that are signed."""
+        return b"deniably batch 1\n" + self.canonical
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Envelopes of one length, ascending by their bytes, and the mixer's signed manifest."""
+
+    manifest: Manifest
+    signature: str
+    envelopes: bytes
+
+    def check(self, signing: str) -> None:
+        """Raises BadSignature unless the mixer with this public key signed the manifest."""
+        verify_text(self.manifest.message, Signature(signing, self.signature))
+
+
+def batch_of(
+    survey: str, envelopes: Iterable[bytes], *, blanks: int, senders: int, key: Key
+) -> Batch:
+    """Returns the batch of these envelopes, signed by a mixer's ``key``.
+
+    Sorted, it shows nothing of where they came from: an envelope begins with a random public key,
+    so their order is random, and a reader of the batch can check it.
+    """
+    ascending = sorted(envelopes)
+    body = b"".join(ascending)
+    digest = hashlib.sha256(body).hexdigest()
+    manifest = Manifest(blanks, len(ascending), senders, digest, survey)
+    return Batch(manifest, key.sign_text(manifest.message).value, body)
