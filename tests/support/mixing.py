@@ -7,14 +7,15 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import requests
 
 from deniably.core.coins import Coins
 from deniably.mechanisms import SubsetSelection
-from deniably.trust.batch import Batch
+from deniably.trust.batch import Batch, Manifest
 from deniably.trust.envelope import OpeningKey, new_opening_key, open_inner, seal_outer
 from deniably.trust.mixed_survey import MixedQuestion, MixedSurvey
 from deniably.trust.sealed_report import seal_value
@@ -115,24 +116,12 @@ def whole(store: MixerStore, digest: str) -> bytes:
 
 def kept_batch(store: MixerStore, digest: str) -> Batch:
     """A stored batch, whose signature and digest are right."""
-    import msgspec
-
-    from deniably.trust.batch import Manifest
-
     found = store.batch(digest)
     manifest = msgspec.json.decode(found.manifest, type=Manifest)
     batch = Batch(manifest, found.signature, whole(store, digest))
     batch.check(store.accepted(digest).survey.signing)
     assert hashlib.sha256(batch.envelopes).hexdigest() == manifest.sha256
     return batch
-
-
-@dataclass(frozen=True)
-class Sent:
-    """What somebody sent, and the status that came back."""
-
-    sealed: bytes = field(repr=False)
-    status: int
 
 
 class MixerServer(Server):

@@ -9,7 +9,7 @@ from deniably.core.coins import LARGEST, Coins
 from deniably.mechanisms.law import Domain, Each, One, Ticks
 
 _WORD = 32
-"""Bits of a draw of which large numbers are made."""
+"""Bits of a draw; large numbers are made of several draws."""
 
 
 def random_answer(domain: Domain, coins: Coins) -> int | tuple[int, ...]:

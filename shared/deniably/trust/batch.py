@@ -56,7 +56,7 @@ def batch_of(
     """Returns the batch of these envelopes, signed by a mixer's ``key``.
 
     Sorted, it shows nothing of where they came from: an envelope begins with a random public key,
-    so their order is random, and whoever reads the batch can check it.
+    so their order is random, and a reader of the batch can check it.
     """
     ascending = sorted(envelopes)
     body = b"".join(ascending)

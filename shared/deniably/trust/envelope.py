@@ -194,8 +194,8 @@ def _read_public(text: str) -> ec.EllipticCurvePublicKey:
         return ec.EllipticCurvePublicKey.from_encoded_point(_CURVE(), point)
     except ValueError:
         raise BadKey(
-            "a key of envelopes is a point of P-256 in 130 lower-case hexadecimal digits, of which"
-            " the first two are 04"
+            "a key of envelopes is a point of P-256 in 130 lower-case hexadecimal digits, beginning"
+            " with 04"
         ) from None
 
 
