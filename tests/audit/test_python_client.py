@@ -57,7 +57,7 @@ FAULTS = [
           *before_sending('import socket; line = socket.socket(2, 2); '
                           'line.sendto(b"yes", ("127.0.0.1", 9)); line.close()')),
     Fault("the body has a space more", "two questions", _SEND,
-          "kept.text.encode(), headers", 'kept.text.encode() + b" ", headers'),
+          "PROBLEM, sent, headers", 'PROBLEM, sent + b" ", headers'),
     Fault("a report that is sent again says so", "two questions", _SEND, _HEADERS,
           _HEADERS + '        headers |= {"X-Again": "1"} if again else {}\n'),
     Fault("the ticket is sent without invitations", "two questions", _SEND, _HEADERS,

@@ -115,21 +115,26 @@ def _keys() -> Iterator[str]:
     yield "## The survey"
     yield _key_table(properties, whole["required"])
     for name in ("results", "budget", "waves", "mixer"):
+        group = properties[name]
         yield f"### {name}"
-        yield _key_table(properties[name]["properties"], properties[name].get("required", ()))
+        yield _key_table(group["properties"] | _inner(group), group.get("required", ()))
     yield "## A question"
     yield "A key without a list of types may stand in a question of every type."
     used = _types_of_keys()
     yield _key_table(question["properties"], question["required"], used)
     yield "### Keys inside a question"
-    inner = {
+    yield _key_table(_inner(question), ())
+
+
+def _inner(group: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys inside the keys of a group, such as `choices.label`."""
+    return {
         f"{name}.{key}": value
-        for name, nested in question["properties"].items()
+        for name, nested in group["properties"].items()
         for key, value in (
             nested.get("properties") or nested.get("items", {}).get("properties", {})
         ).items()
     }
-    yield _key_table(inner, ())
 
 
 def _key_table(

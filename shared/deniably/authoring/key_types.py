@@ -543,7 +543,7 @@ class WrittenMixer(Value, frozen=True, kw_only=True):
     ] = None
     epsilon: Annotated[
         Numeral | None,
-        says("the same as an epsilon: a number from 0.01 to 10", **_EPSILON),
+        says("these odds as an epsilon instead: a number from 0.01 to 10", **_EPSILON),
     ] = None
     delta: Annotated[
         Numeral | None,
@@ -568,7 +568,8 @@ Mixer = Annotated[
     WrittenMixer | None,
     says(
         "{offer: offer.json, odds: 3}: the answers travel through a mixer, which somebody else"
-        " runs; it adds blanks to them and removes what shows who sent what"
+        " runs; it adds blanks to them and removes what shows who sent what. Each question then has"
+        " odds of 8, unless it states its own, which hold if the mixer works with the server"
     ),
 ]
 Results = Annotated[WrittenResults, says("when the results are shown")]
