@@ -15,9 +15,10 @@ _MOST = 1_000_000
 
 @click.group()
 def mix() -> None:
-    """Run a mixer: it takes sealed reports, and passes them on without showing who sent which.
+    """Try a mixer: it takes sealed reports, and passes them on without showing who sent which.
 
-    A mixer is run by another party than the survey's server, on another machine.
+    A mixer is run by another party than the survey's server, on another machine. It is not
+    finished: no server takes a survey with a mixer yet.
     """
 
 
