@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from deniably.reference.claims import at_most_exp
 from deniably.reference.losses import loss
+from deniably.reference.p256 import read_point
 from deniably.reference.parameters import decimal
 from deniably.reference.refusal import require
 from deniably.reference.values import Json, Loss, Mechanism
@@ -15,8 +16,6 @@ MEMBERS = ("address", "by", "key", "signing", "open", "length", "blanks", "claim
 HOST = r"([a-z0-9.-]{1,253}|\[[0-9a-f:.]{2,45}\])"
 HERE = r"(localhost|127\.0\.0\.1|\[::1\])"
 ORIGIN = rf"(https://{HOST}|http://{HERE})(:[1-9][0-9]{{0,4}})?"
-P = 2**256 - 2**224 + 2**192 + 2**96 - 1
-B = 0x5AC635D8AA3A93E7B3EBBD55769886BC651D06B0CC53B0F63BCE3C3E27D2604B
 APART = ("waves", "strata", "ask", "part", "invited")
 """The keys of a definition that do not go with a mixer."""
 
@@ -57,9 +56,7 @@ def check_mixer(definition: Json) -> None:
 def check_point(text: Json) -> None:
     """Raises Invalid unless the text is an uncompressed point of P-256."""
     matches(text, "04[0-9a-f]{128}")
-    x, y = int(text[2:66], 16), int(text[66:], 16)
-    require(x < P and y < P, "a coordinate is too large")
-    require(pow(y, 2, P) == (pow(x, 3, P) - 3 * x + B) % P, "the point is not on the curve")
+    read_point(bytes.fromhex(text))
 
 
 def check_claim(claim: Json) -> None:

@@ -55,12 +55,14 @@ _WITHOUT_NUMBERS = 134
 """Bytes of a report to one question, without the question's name and the numbers."""
 _NUMBER = 12
 """Characters of the longest number that any mechanism reports, with a comma."""
-_LENGTH = 2
+PREFIX_BYTES = 2
 """Bytes that say how long a text in an envelope is."""
-_SEALED = 81
-"""Bytes by which an envelope is longer than what it seals."""
-_CODE = 18
-_LARGEST_TEXT = (1 << 16) - 1
+OVERHEAD = 65 + 16
+"""Bytes by which an envelope is longer than what it seals: the ephemeral public key and the tag."""
+CODE_BYTES = 18
+"""Bytes of the code of an invitation in an outer envelope."""
+LONGEST_TEXT = (1 << 8 * PREFIX_BYTES) - 1
+"""Bytes of the longest text in an envelope."""
 _STEP = 64
 """A publisher takes a multiple of so many bytes for the length of reports."""
 
@@ -141,10 +143,10 @@ class Mixer(Value, frozen=True):
                 f"mixer.length is {self.length}; the reports to these questions need {least}, so"
                 " that none is too long for its envelope"
             )
-        if outer_text(self.length, len(questions)) > _LARGEST_TEXT:
+        if outer_text(self.length, len(questions)) > LONGEST_TEXT:
             raise ValueError(
                 f"with mixer.length {self.length} the envelopes of {len(questions)} questions are"
-                f" longer than {_LARGEST_TEXT:,} bytes; ask fewer questions, or with fewer choices"
+                f" longer than {LONGEST_TEXT:,} bytes; ask fewer questions, or with fewer choices"
             )
 
 
@@ -169,7 +171,10 @@ def least_length(questions: Iterable[Question]) -> int:
     """Returns how many bytes a padded report has at least, so that any report to one of these
     questions fits."""
     return max(
-        _LENGTH + _WITHOUT_NUMBERS + len(question.name) + _NUMBER * _numbers(question.mechanism.law)
+        PREFIX_BYTES
+        + _WITHOUT_NUMBERS
+        + len(question.name)
+        + _NUMBER * _numbers(question.mechanism.law)
         for question in questions
     )
 
@@ -181,7 +186,7 @@ def usual_length(questions: Iterable[Question]) -> int:
 
 def outer_text(length: int, questions: int) -> int:
     """Returns how many bytes the outer envelope of so many ``questions`` holds."""
-    return _CODE + questions * (length + _SEALED)
+    return CODE_BYTES + questions * (length + OVERHEAD)
 
 
 def _numbers(law: Law) -> int:

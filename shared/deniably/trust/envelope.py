@@ -22,18 +22,13 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
 
 from deniably.core.errors import BadEnvelope, BadInvitation, BadKey
+from deniably.survey.mixer import CODE_BYTES, LONGEST_TEXT, OVERHEAD, PREFIX_BYTES
 from deniably.trust.invitation_codes import read_code
 
 # What every browser's WebCrypto has.
 _SUITE = Suite(KEM.P256, KDF.HKDF_SHA256, AEAD.AES_128_GCM)
 _CURVE = ec.SECP256R1
-_PREFIX = 2
-"""Bytes that say how long a text is."""
-_LONGEST = (1 << 8 * _PREFIX) - 1
-_OVERHEAD = 65 + 16
-"""Bytes of the ephemeral public key before the ciphertext, and of the tag behind it."""
-_CODE = 18
-_NO_CODE = " " * _CODE
+_NO_CODE = " " * CODE_BYTES
 
 
 @dataclass(frozen=True)
@@ -100,7 +95,7 @@ def inner_size(length: int) -> int:
     >>> inner_size(192)
     273
     """
-    return length + _OVERHEAD
+    return length + OVERHEAD
 
 
 def outer_size(length: int, questions: int) -> int:
@@ -109,7 +104,7 @@ def outer_size(length: int, questions: int) -> int:
     >>> outer_size(192, questions=6)
     1739
     """
-    return _PREFIX + _CODE + questions * inner_size(length) + _OVERHEAD
+    return PREFIX_BYTES + CODE_BYTES + questions * inner_size(length) + OVERHEAD
 
 
 def seal_inner(public: str, digest: str, report: bytes, length: int) -> bytes:
@@ -138,7 +133,7 @@ def seal_outer(public: str, digest: str, inner: Sequence[bytes], code: str = "")
     Raises BadEnvelope if they do not fit, and BadKey unless ``public`` is a public key.
     """
     text = (code or _NO_CODE).encode() + b"".join(inner)
-    return _sealed(public, _info("mix", digest), _padded(text, _PREFIX + len(text)))
+    return _sealed(public, _info("mix", digest), _padded(text, PREFIX_BYTES + len(text)))
 
 
 def open_outer(
@@ -152,11 +147,11 @@ def open_outer(
         raise _fault()
     text = _unpadded(key.open(sealed, _info("mix", digest)))
     size = inner_size(length)
-    if len(text) != _CODE + questions * size:
+    if len(text) != CODE_BYTES + questions * size:
         raise _fault()
-    code = "" if text[:_CODE] == _NO_CODE.encode() else _read_code(text[:_CODE])
+    code = "" if text[:CODE_BYTES] == _NO_CODE.encode() else _read_code(text[:CODE_BYTES])
     return OpenedOuter(
-        code, tuple(text[start : start + size] for start in range(_CODE, len(text), size))
+        code, tuple(text[start : start + size] for start in range(CODE_BYTES, len(text), size))
     )
 
 
@@ -165,20 +160,20 @@ def _padded(text: bytes, length: int) -> bytes:
 
     Raises BadEnvelope if the text does not fit.
     """
-    if len(text) > min(length - _PREFIX, _LONGEST):
+    if len(text) > min(length - PREFIX_BYTES, LONGEST_TEXT):
         raise BadEnvelope(
             f"a text of {len(text):,} bytes does not fit into an envelope for"
-            f" {min(length - _PREFIX, _LONGEST):,}"
+            f" {min(length - PREFIX_BYTES, LONGEST_TEXT):,}"
         )
-    return (len(text).to_bytes(_PREFIX) + text).ljust(length, b"\0")
+    return (len(text).to_bytes(PREFIX_BYTES) + text).ljust(length, b"\0")
 
 
 def _unpadded(data: bytes) -> bytes:
     """Returns the text of padded bytes. Raises BadEnvelope where the padding is not zeros."""
-    end = _PREFIX + int.from_bytes(data[:_PREFIX])
-    if not _PREFIX <= end <= len(data) or any(data[end:]):
+    end = PREFIX_BYTES + int.from_bytes(data[:PREFIX_BYTES])
+    if not PREFIX_BYTES <= end <= len(data) or any(data[end:]):
         raise _fault()
-    return data[_PREFIX:end]
+    return data[PREFIX_BYTES:end]
 
 
 def _sealed(public: str, info: bytes, plain: bytes) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from deniably.reference.mixers import P
+from deniably.reference.p256 import P
 from spec.cases.mechanisms import laplace, sampled_ticks, set_response, unary, vector, window
 from spec.cases.questions import (
     GAUSS,
