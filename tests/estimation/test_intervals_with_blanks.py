@@ -18,6 +18,7 @@ from deniably.estimation.intervals import (
     group_interval,
     population_interval,
     respondents_interval,
+    scores_interval,
 )
 from support.cases import for_each
 from support.two_binomials import rates, sum_of
@@ -149,3 +150,127 @@ def test_the_interval_of_a_group_holds_at_least_as_stated() -> None:
         ]
         held = [bool(holds(interval, share)) for interval in found]
         assert law[held].sum() >= 0.95
+
+
+Z = stats.norm.isf(0.025)
+
+
+def half_step(variance: float) -> float:
+    """By how many reports an interval is widened: half of one, or less where many vary."""
+    return 0.5 / max(1.0, variance)
+
+
+@for_each(("n", "blanks"), [(40, BLANKS), (40, 3), (3, 1)])
+@for_each("odds", [3, 20])
+def test_the_ends_of_intervals_are_roots_of_their_equations(
+    n: int, blanks: int, odds: float
+) -> None:
+    """Of the widened count: Wilson's for a population, that of both noises for respondents."""
+    p, q = rates(2, odds)
+    coins = AddedCoins(blanks, 0.5)
+    made = blanks / 4
+    for count in range(n + blanks + 1):
+        people = count - blanks / 2
+        own = min(max(people, 0), n)
+        half = half_step(own * (1 - own / n) + made)
+        found = population_interval(count, n, p, q, 0.05, coins=coins)
+        if not found.missed:
+            for end, moved in (
+                (float(found.low), max(count - half, 0)),
+                (float(found.high), min(count + half, n + blanks)),
+            ):
+                if 0 < end < 1:
+                    support = q + (p - q) * end
+                    variance = n * support * (1 - support) + made
+                    apart = moved - blanks / 2 - n * support
+                    assert apart**2 == pytest.approx(Z**2 * variance, rel=1e-6)
+
+        share = min(max((people / n - q) / (p - q), 0), 1)
+        half = half_step(n * (share * p * (1 - p) + (1 - share) * q * (1 - q)) + made)
+        here = respondents_interval(count, n, p, q, 0.05, coins=coins)
+        if not here.missed and half < count < n + blanks - half:
+            for end, moved in ((float(here.low), count - half), (float(here.high), count + half)):
+                if 0 < end < 1:
+                    variance = n * (end * p * (1 - p) + (1 - end) * q * (1 - q)) + made
+                    apart = moved - blanks / 2 - n * (q + (p - q) * end)
+                    assert apart**2 == pytest.approx(Z**2 * variance, rel=1e-6)
+
+
+def test_a_count_that_no_share_explains_has_the_interval_of_the_nearest_one() -> None:
+    p, q = rates(2, 8)
+    n, coins = 50, AddedCoins(BLANKS, 0.5)
+    for interval in (population_interval, respondents_interval):
+        few, many = (interval(count, n, p, q, 0.05, coins=coins) for count in (60, 210))
+        least = interval(math.ceil(n * q + 110), n, p, q, 0.05, coins=coins)
+        most = interval(math.floor(n * p + 110), n, p, q, 0.05, coins=coins)
+
+        found = (few, many, least, most)
+        assert [bool(one.missed) for one in found] == [True, True, False, False]
+        assert [float(end) for end in few.ends] == [float(end) for end in least.ends]
+        assert [float(end) for end in many.ends] == [float(end) for end in most.ends]
+
+    own, other, blank = np.array([1 - p, p]), np.array([1 - q, q]), np.array([0.5, 0.5])
+    for count in (60, 140, 210):
+        group = group_interval(count, n, own, other, 0.05, (blank, BLANKS))
+        exact = population_interval(count, n, p, q, 0.05, exact=True, coins=coins)
+        assert bool(group.missed) == bool(exact.missed)
+        np.testing.assert_allclose(np.stack(group.ends), np.stack(exact.ends), atol=1e-6)
+
+
+def test_intervals_of_any_scores_hold_with_blanks_and_are_not_much_wider() -> None:
+    """Three outputs, by enumeration of all counts; a score that is not centred."""
+    channel = np.array([[0.7, 0.2, 0.1], [0.2, 0.6, 0.2], [0.1, 0.2, 0.7]])
+    score = np.linalg.solve(channel, np.array([1.0, 0.0, 0.0])) + 5
+    blank, n, blanks = channel.mean(axis=0), 12, 15
+    start = 5.0
+    found: dict[tuple[int, int], tuple[float, float]] = {}
+    for first in range(n + blanks + 1):
+        for second in range(n + blanks + 1 - first):
+            counts = np.array([first, second, n + blanks - first - second])
+            mean = (float(counts @ score) - blanks * float(blank @ score)) / n
+            interval = scores_interval(
+                mean - start, n, score - start, channel[0], channel[1:], 0.05, (blank, blanks)
+            )
+            moved = scores_interval(mean, n, score, channel[0], channel[1:], 0.05, (blank, blanks))
+            np.testing.assert_allclose(np.stack(interval.ends), np.stack(moved.ends), atol=1e-9)
+            found[first, second] = float(interval.low), float(interval.high)
+    for share in (0.0, 0.3, 1.0):
+        law = _three(n, share * channel[0] + (1 - share) * channel[1])
+        both = _convolved(law, _three(blanks, blank))
+        held = sum(
+            mass
+            for (first, second), mass in np.ndenumerate(both)
+            if (first, second) in found
+            and found[first, second][0] <= share + 1e-9
+            and share - 1e-9 <= found[first, second][1]
+        )
+        assert held >= 0.95
+
+    # About a quarter wider than a normal interval, where many reports are.
+    wide = scores_interval(0.5, 2000, score - 5, channel[0], channel[1:], 0.05, (blank, 1000))
+    half = (channel[0] + channel[1]) / 2
+    variance, made = (
+        float(law @ (score - 5) ** 2 - (law @ (score - 5)) ** 2) for law in (half, blank)
+    )
+    normal = Z * math.sqrt(variance / 2000 + 1000 * made / 2000**2)
+    assert 1.1 < (float(wide.high) - float(wide.low)) / (2 * normal) < 1.6
+
+
+def _three(n: int, shares: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """The law of the counts of the first two of three outputs."""
+    law = np.zeros((n + 1, n + 1))
+    for first in range(n + 1):
+        for second in range(n + 1 - first):
+            counts = [first, second, n - first - second]
+            law[first, second] = stats.multinomial.pmf(counts, n, shares / shares.sum())
+    return law
+
+
+def _convolved(
+    one: npt.NDArray[np.float64], other: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    size = len(one) + len(other) - 1
+    law: npt.NDArray[np.float64] = np.fft.irfft2(
+        np.fft.rfft2(one, (size, size)) * np.fft.rfft2(other, (size, size)), (size, size)
+    )
+    return law
