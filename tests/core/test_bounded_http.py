@@ -8,10 +8,13 @@ import os
 import threading
 from collections.abc import Iterator
 from functools import partial
+from socket import socket
+from typing import Any
 
 import pytest
 import requests
 
+from deniably.core import bounded_http
 from deniably.core.bounded_http import (
     answer_lines,
     bounded_session,
@@ -149,6 +152,32 @@ def test_lines_are_read_one_by_one_however_many_and_none_is_endless() -> None:
     assert list(lines(fixed(b"\n".join(some) + b"\n"))) == some
     with pytest.raises(BadInput, match="a line of more than 64 KiB"):
         list(lines(hostile_http.endless))
+
+
+def test_an_old_connection_that_is_collected_keeps_no_new_one_waiting(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The collector may run whenever something is made: so also where a request is being begun."""
+    old, new = bounded_http._Request(socket()), bounded_http._Request(socket())
+    looks: list[threading.Thread] = []
+
+    class Collecting(threading.Thread):
+        def __init__(self, **options: Any) -> None:
+            old.close()
+            looks.append(self)
+            super().__init__(**options)
+
+    monkeypatch.setattr(bounded_http, "_WATCH", bounded_http._Watch())
+    begin = threading.Thread(target=new.begin, args=(5,), daemon=True)
+    monkeypatch.setattr(bounded_http.threading, "Thread", Collecting)
+    begin.start()
+    begin.join(20)
+
+    assert not begin.is_alive()
+    new.close()
+    for each in looks:
+        each.join(20)
+    assert len(looks) == 1
 
 
 def test_the_watch_survives_a_fork_and_ends_with_its_requests() -> None:

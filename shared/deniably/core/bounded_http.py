@@ -102,7 +102,10 @@ class _Watch:
     def forget(self) -> None:
         """Starts again without requests: after a fork, the child has none of its parent's
         threads."""
-        self._lock = threading.Lock()
+        # The garbage collector may close an old connection, and so call ``remove``, in a thread
+        # that is within ``add``. With a lock that its own thread cannot take again, that thread
+        # would wait for ever.
+        self._lock = threading.RLock()
         self._open: dict[_Request, None] = {}
         self._looking = False
 
@@ -125,7 +128,9 @@ class _Watch:
             with self._lock:
                 # Under the lock: ``add`` must see either that this thread looks on, or that it has
                 # ended.
-                self._open = {each: None for each in self._open if not each.ended_late()}
+                for each in list(self._open):  # a copy: the collector may remove one meanwhile
+                    if each.ended_late():
+                        self._open.pop(each, None)
                 self._looking = bool(self._open)
                 if not self._looking:
                     return
