@@ -1,7 +1,7 @@
 # Everything a fresh machine needs is installed by the targets themselves.
 #
 #   make demo          a whole survey of 6,366 people in a minute (EXIT=1 ends by itself)
-#   make test          all that a change must pass, in a real browser and on real processes
+#   make test          every promise, in a real browser and on real processes
 #   make quick         in less than a minute: the parts that break most easily; no browser
 #   make test-thorough the same promises in every state and on every page, which CI calls as well
 #   make test-spark    Spark on a cluster of this machine's own; installs it, and Java
