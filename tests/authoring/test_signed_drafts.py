@@ -11,6 +11,7 @@ import pytest
 from deniably.authoring.compiling import compile_survey
 from deniably.authoring.documents import load
 from deniably.authoring.drafts import to_json
+from deniably.wording.words import LANGUAGES
 from support.drafts import draft
 from support.modules import Modules
 from support.soak import soak
@@ -45,6 +46,12 @@ def pair(written: dict[str, Any]) -> dict[str, Any]:
 def honest() -> Iterator[dict[str, Any]]:
     yield EVERY_KIND
     yield EVERY_KIND | {"intro": "Be honest.\nNobody sees it.\n", "contact": " The union "}
+    facts = {"controller": "The union (Harbour St. 1)", "legal_basis": "Art. 6 [1] a",
+             "retention": "To 2030. $0 is left", "consent": "By sending: *yes*?"}  # fmt: skip
+    for language in LANGUAGES:
+        yield BUDGETED | facts | {"language": language, "intro": "Be honest."}
+    for key, text in facts.items():
+        yield BUDGETED | {key: text}
     for spend in ("split", "sample"):
         yield BUDGETED | {"budget": {"epsilon": 3, "spend": spend}}
     yield BUDGETED | {"questions": [*TWO, {"name": "c", "type": "number", "label": "Hours?",
@@ -69,6 +76,11 @@ def test_every_draft_of_an_honest_server_is_signed(modules: Modules, seeds: rang
 @pytest.mark.parametrize(
     ("written", "change", "sentence"),
     [
+        (BUDGETED | {"intro": "Hello.", "retention": "A year"}, {"retention": "For ever"},
+         "The introduction here is “Hello. A year”, and there “Hello. How long it is kept: For"
+         " ever”."),
+        (BUDGETED | {"retention": "A year"}, {"intro": "All is public."}, "The introduction here is"
+         " “A year”, and there “All is public. How long it is kept: A year”."),
         (BUDGETED, {"budget": {"epsilon": 4}}, "The protection of all questions here is “guessed"
          " right 95.3 of 100 times”, and there “guessed right 98.2 of 100 times”."),
         (BUDGETED, {"questions": TWO[::-1]}, "The text of question 1 here is “Paid?”, and there"

@@ -94,8 +94,7 @@ def publish() -> Response:
         raise Unsigned(str(error)) from None
     survey = compiled(text)
     require_scope(token, survey.name)  # only now the name is known
-    if survey.mixer:
-        raise BadSurvey([Problem("$.mixer", _NO_KEY)])
+    refuse_mixer(survey)
     try:
         new = current_store().publish(survey, signature, token.id, quotas())
     except BadSignature as error:
@@ -151,6 +150,12 @@ def _require_owner(survey: Survey, token: Token) -> None:
         f"{survey.name} was published with another token, and is closed with that one, with the"
         " author's key (deniably close --key FILE), or by an operator"
     )
+
+
+def refuse_mixer(survey: Survey) -> None:
+    """Raises BadSurvey where a survey names a mixer: no server takes such a survey yet."""
+    if survey.mixer:
+        raise BadSurvey([Problem("$.mixer", _NO_KEY)])
 
 
 def quotas() -> Quotas:

@@ -262,7 +262,10 @@ class MixerStore(BaseStore):
 
     def _delete(self, digest: str, before: MixState, after: MixState) -> None:
         """Deletes all that came to a survey in one transaction, and then what is left on disk."""
-        with self._transaction() as database:
+        with self._connection() as database:
+            # As a rewrite does: it stores the survey's rows anew, which a deletion beside it would
+            # not see.
+            database.begin_rewriting()
             if state_of(database, digest) == before:
                 remove_envelopes(database, digest)
                 remove_invitations(database, digest)
@@ -270,6 +273,7 @@ class MixerStore(BaseStore):
                 remove_mixer_keys(database, digest)
                 set_state(database, digest, after)
                 mark(database, digest)
+            database.commit()
         self._keys.pop(digest, None)
         self.needs_rewrite.set()
 

@@ -21,7 +21,7 @@ from deniably.survey.spending import FULL, privacy_spent
 from deniably.survey.survey import Survey
 from deniably.trust.signing import Signature, fingerprint
 from deniably_server.api.cached_views import compiled
-from deniably_server.api.surveys import quotas
+from deniably_server.api.surveys import quotas, refuse_mixer
 from deniably_server.errors import Conflict, NotFound, Quota, Unsigned
 from deniably_server.guard.app_state import current_store
 from deniably_server.guard.session import (
@@ -206,6 +206,7 @@ def _publishable(draft: Draft) -> Survey:
     its address."""
     # As the file that an author can download: from that a terminal makes the same definition.
     survey = compiled(to_yaml(written(draft.document)).encode())
+    refuse_mixer(survey)
     if refusals(survey):
         spent = privacy_spent(survey.total)
         why = f"nobody could answer all of it: it spends {spent} of {FULL}; go back, and mend it"

@@ -124,7 +124,7 @@ function* compared(definition, shown) {
   const { name, title, results = {} } = definition;
   yield ["The address", shown.name, name];
   yield ["The title", shown.title, title];
-  yield ["The introduction", words(shown.intro), words(definition.intro)];
+  yield ["The introduction", ...introductions(shown, definition.intro)];
   yield ["Who asks", words(shown.contact), words(definition.contact)];
   const sent = sentQuestions(definition, shown);
   yield ["The number of questions", shown.questions.length, sent.length];
@@ -151,6 +151,25 @@ const ROUNDED = 1e-9;
 
 /** @type {(text: unknown) => string} a text whose lines may be broken elsewhere */
 const words = (text) => String(text ?? "").trim().replace(/\s+/g, " ");
+
+/** The longest heading of a fact, such as "Responsible for the data: ", in any language. */
+const HEADING = 45;
+
+/** The mark that keeps the direction of a text in a text from right to left. */
+const MARK = "\u200f?";
+
+/**
+ * The introduction as the page has it and as the definition has it. There, the facts about the study that the
+ * author wrote follow it, each behind a heading in the survey's language.
+ * @type {(shown: Shown, published: unknown) => [string, string]}
+ */
+function introductions({ intro, facts }, published) {
+  const [here, there] = [words([intro, ...facts].join(" ")), words(published)];
+  const literally = (/** @type {unknown} */ text) => words(text).replace(/[^\p{L}\p{N} ]/gu, "\\$&");
+  const inOrder = facts.map((fact) => ` ?[^.!?:：。]{1,${HEADING}}[:：] ?${MARK}${literally(fact)}${MARK}`).join("");
+  const same = facts.length > 0 && new RegExp(`^${literally(intro)}${inOrder}$`).test(there);
+  return same ? [there, there] : [here, there];
+}
 
 /** @type {(list: unknown) => any[]} */
 const listed = (list) => (Array.isArray(list) ? list : []);
@@ -238,13 +257,17 @@ function shownQuestion(question, asCoins = false) {
   };
 }
 
+/** The facts about the study, in the order in which a survey has them. */
+const FACTS = ["controller", "legal_basis", "retention", "consent"];
+
 /**
  * What is compared of a draft, as its author wrote it.
- * @type {(draft: any) => Pick<Shown, "title" | "intro" | "contact" | "budget" | "questions">}
+ * @type {(draft: any) => Pick<Shown, "title" | "intro" | "facts" | "contact" | "budget" | "questions">}
  */
-export const shownDraft = ({ title, intro, contact, budget, questions }) => ({
+export const shownDraft = ({ title, intro, contact, budget, questions, ...rest }) => ({
   title,
   intro,
+  facts: FACTS.map((key) => rest[key]).filter(Boolean),
   contact,
   budget: budget ? Number(budget.epsilon) : null,
   questions: questions.map((/** @type {any} */ each) => shownQuestion(each)),

@@ -45,6 +45,8 @@ export interface Shown {
   name: string;
   title: string;
   intro: string;
+  /** What the author wrote about the study: who is responsible, the legal basis and so on. */
+  facts: string[];
   contact: string;
   budget: number | null;
   questions: ShownQuestion[];

@@ -244,8 +244,8 @@ class PostgresConnection:
 
     def begin_rewriting(self) -> None:
         """Begins a transaction that rewrites closed surveys; waits until no other such transaction
-        runs. Transactions that write other rows do not wait, as they never touch a closed survey's
-        rows."""
+        runs. Transactions of other writers do not wait, as they never touch a closed survey's rows;
+        whoever deletes these begins as a rewrite does."""
         self.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
         self.execute(f"SELECT pg_advisory_xact_lock({_REWRITERS})")
 

@@ -14,9 +14,15 @@ _CLOSED, _WRITTEN = "closed", "written"
 
 
 def mark(database: Connection, survey: str) -> None:
-    """Marks a survey for a rewrite, within the transaction that closes it."""
+    """Marks a survey for a rewrite, within the transaction that closes it or deletes from it.
+
+    A mark that is there begins again: a cleaning that is under way may have come too early.
+    """
     row = [REWRITE_MARK + survey, _CLOSED]
-    database.execute("INSERT INTO settings VALUES (?, ?) ON CONFLICT (key) DO NOTHING", row)
+    database.execute(
+        "INSERT INTO settings VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+        row,
+    )
 
 
 def marked(database: Connection) -> list[str]:
