@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
@@ -279,6 +280,72 @@ def test_where_too_few_sent_everything_is_deleted(store: MixerStore) -> None:
         mix.send(store, mix.outer())
     with pytest.raises(NotFound):
         store.batch(mix.survey.digest)
+
+
+def kind_of_connection(store: MixerStore) -> Any:
+    with closing(store.engine.connect()) as connection:
+        return type(connection)
+
+
+def test_a_deletion_beside_a_rewrite_leaves_nothing(
+    store: MixerStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The closing wakes both, the thread that deletes and the one that stores the rows anew."""
+    mix = parties(minimum=6)
+    sealed = closed(store, mix, people=5)
+    deletes = threading.Thread(target=finish, args=(store, mix.survey.digest))
+    kind = kind_of_connection(store)
+    rewrite = kind.rewrite
+
+    def slow(database: Any, survey: str) -> None:
+        rewrite(database, survey)
+        deletes.start()
+        deletes.join(0.3)  # the deletion has to wait, so this is over first
+
+    monkeypatch.setattr(kind, "rewrite", slow)
+    store.erase_order()
+    deletes.join()
+    monkeypatch.undo()
+    store.erase_order()
+
+    assert store.state(mix.survey.digest) == "too few"
+    assert_nothing_is_left(store, mix, sealed)
+
+
+def test_a_deletion_beside_a_cleaning_is_cleaned_as_well(
+    store: MixerStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mix = parties(minimum=6)
+    sealed = closed(store, mix, people=5)
+    kind = kind_of_connection(store)
+    clean = kind.clean
+
+    def before(database: Any, surveys: Any) -> None:
+        clean(database, surveys)
+        finish(store, mix.survey.digest)
+
+    monkeypatch.setattr(kind, "clean", before)
+    store.erase_order()
+    monkeypatch.undo()
+    assert store.revealing_order() == [mix.survey.digest], "the mark is there again"
+    store.erase_order()
+
+    assert_nothing_is_left(store, mix, sealed)
+
+
+def test_keys_that_another_process_deleted_are_used_no_more(store: MixerStore) -> None:
+    mix = parties(minimum=6, invited=True).accept(store)
+    (code,) = store.invite(mix.survey.digest, 1)
+    envelope = mix.outer(code=code)
+    mix.send(store, envelope)
+    with closing(MixerStore(store.engine.address)) as other:
+        other.close_survey(mix.survey.digest)
+        finish(other, mix.survey.digest)
+
+    with pytest.raises(Gone, match="fewer people sent than it needs"):
+        mix.send(store, envelope)
+    with pytest.raises(Gone):
+        store.keys(mix.survey.digest)
 
 
 def test_enough_people_are_enough(store: MixerStore) -> None:

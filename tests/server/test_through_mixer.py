@@ -30,6 +30,7 @@ from support.material import (
     signed,
     signed_headers,
 )
+from support.studio import founded
 
 SURVEY = as_survey(mixed(YES_NO, EIGHT, name="through"))
 WHY = (
@@ -107,6 +108,32 @@ def test_a_server_without_a_key_of_envelopes_publishes_no_such_survey(
     assert_problem(answer, 422, "bad-survey")
     assert "this server has no key of envelopes" in answer.text
     assert client.get("/api/surveys/council").status_code == 404
+
+
+def test_the_studio_publishes_none_either_and_says_that_it_cannot_be_tried(app: Flask) -> None:
+    group = founded(app)
+    mixer = {"offer": msgspec.to_builtins(OFFER), "odds": 3, "open": OPEN}
+    question = {"name": "stolen", "type": "yes_no", "label": "Ever stolen"}
+    draft = group.begin(
+        {"name": "council", "title": "Honesty at work", "mixer": mixer, "questions": [question]}
+    )
+
+    refused = group.post(f"/studio/drafts/{draft}/definition", {})
+    tried = group.get(group.trial_link(draft))
+
+    assert refused.status_code == 422
+    assert "this server has no key of envelopes" in refused.text
+    assert "Surveys with a mixer cannot be tried yet" in tried.text
+
+
+@pytest.mark.parametrize("command", ["audit", "simulate --truth council.yaml", "dossier --n 50"])
+def test_commands_that_do_not_know_mixers_say_so(file: Path, command: str) -> None:
+    done = call(*command.replace("council.yaml", str(file)).split(), file)
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "council has a mixer, which only `deniably check` and `deniably plan` know yet" in (
+        " ".join(done.stderr.split())
+    )
 
 
 def test_a_file_is_checked_with_its_offer(file: Path) -> None:

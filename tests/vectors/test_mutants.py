@@ -1647,7 +1647,7 @@ MUTANTS = (
         "a mixer goes with anything", "survey.js", "checkMixer?.(survey);", "", "definitions", 609
     ),
     Mutant(
-        "the claim is in each entry", "through_mixer.js", 'i ? ["0", "0"] : ', "", "ledger", 498
+        "the claim is in each entry", "through_mixer.js", 'i ? ["0", "0"] : ', "", "ledger", 499
     ),
     Mutant(
         "what was sealed is charged again",
@@ -1655,10 +1655,10 @@ MUTANTS = (
         "memory.reports[version] ? [] : definition.questions",
         "definition.questions",
         "ledger",
-        500,
+        501,
     ),
     Mutant(
-        "what was sealed changes", "through_mixer.js", "changed.length > 0", "false", "ledger", 503
+        "what was sealed changes", "through_mixer.js", "changed.length > 0", "false", "ledger", 504
     ),
     Mutant(
         "a claim counts nowhere",
@@ -1666,7 +1666,7 @@ MUTANTS = (
         "(!together && entry.mixed) || entry",
         "entry",
         "ledger",
-        498,
+        499,
     ),
     Mutant(
         "a claim counts everywhere",
@@ -1674,13 +1674,13 @@ MUTANTS = (
         "!together && entry.mixed",
         "entry.mixed",
         "ledger",
-        498,
+        499,
     ),
     Mutant(
-        "together nothing is refused", "ledger.js", "of [false, true]", "of [false]", "ledger", 522
+        "together nothing is refused", "ledger.js", "of [false, true]", "of [false]", "ledger", 523
     ),
     Mutant(
-        "together alone is refused", "ledger.js", "of [false, true]", "of [true]", "ledger", 505
+        "together alone is refused", "ledger.js", "of [false, true]", "of [true]", "ledger", 506
     ),
     Mutant(
         "together the owner's limits",
@@ -1688,7 +1688,7 @@ MUTANTS = (
         "Math.max(+limits[scope], TOGETHER[scope])",
         "limits[scope]",
         "ledger",
-        520,
+        521,
     ),
     Mutant(
         "together no owner's limit",
@@ -1696,31 +1696,31 @@ MUTANTS = (
         "Math.max(+limits[scope], TOGETHER[scope])",
         "TOGETHER[scope]",
         "ledger",
-        530,
+        531,
     ),
     Mutant(
-        "a survey takes more together", "ledger.js", "{ survey: 25,", "{ survey: 28,", "ledger", 536
+        "a survey takes more together", "ledger.js", "{ survey: 25,", "{ survey: 28,", "ledger", 537
     ),
     Mutant(
-        "an author takes more together", "ledger.js", "author: 50,", "author: 52,", "ledger", 522
+        "an author takes more together", "ledger.js", "author: 50,", "author: 52,", "ledger", 523
     ),
-    Mutant("all take more together", "ledger.js", "overall: 64 }", "overall: 66 }", "ledger", 525),
+    Mutant("all take more together", "ledger.js", "overall: 64 }", "overall: 66 }", "ledger", 526),
     Mutant(
         "a claim is of no epsilon",
         "ledger.js",
         "exponent = epsilon,",
         'exponent = "0",',
         "ledger",
-        498,
+        499,
     ),
-    Mutant("any key of a mixer", "memory.js", "mixer: HASH", "mixer: text", "ledger", 495),
+    Mutant("any key of a mixer", "memory.js", "mixer: HASH", "mixer: text", "ledger", 496),
     Mutant(
         "a claim of any delta",
         "memory.js",
         "[value, { ...value, ...value.mixed }]",
         "[value]",
         "ledger",
-        492,
+        493,
     ),
     Mutant(
         "envelopes in any order",
@@ -1741,7 +1741,7 @@ MUTANTS = (
     Mutant(
         "an envelope and its report",
         "memory.js",
-        "!text && `${inner}`",
+        "text === undefined && `${inner}`",
         "`${inner}`",
         "ledger",
         475,
@@ -1752,7 +1752,7 @@ MUTANTS = (
         "sealed ? ordered : !inner",
         "sealed ? ordered : true",
         "ledger",
-        476,
+        477,
     ),
     Mutant(
         "too many envelopes", "memory.js", "list(HASH, 1, 100)", "list(HASH, 1, 101)", "ledger", 460

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TextIO, cast
 import click
 
 from deniably.core.steering import printable
-from deniably_server.commands.plan import read_definition
+from deniably_server.commands.plan import read_direct
 
 if TYPE_CHECKING:
     from deniably.audit.question_audit import Verdict
@@ -146,7 +146,7 @@ def audit(
             " own"
         )
     _audit_survey(
-        read_definition(file), trials or _SURVEY_TRIALS, seconds, browser=browser, as_json=as_json
+        read_direct(file), trials or _SURVEY_TRIALS, seconds, browser=browser, as_json=as_json
     )
 
 

@@ -14,7 +14,7 @@ import click
 
 from deniably.core.steering import printable
 from deniably_server.commands.lab_class import in_class
-from deniably_server.commands.plan import read_definition
+from deniably_server.commands.plan import read_direct
 
 if TYPE_CHECKING:
     from deniably.lab.catalogue import Entry
@@ -189,7 +189,7 @@ def _of_a_survey(file: Path) -> click.Command:
         from deniably.lab.catalogue import of_survey
         from deniably.lab.inputs import SEED
 
-        survey = read_definition(file)
+        survey = read_direct(file)
         try:
             experiments = of_survey(survey, seed=SEED.read(_SEED, seed or 1))
         except ValueError as error:

@@ -17,7 +17,7 @@ import click
 from deniably.core.counting import counted
 from deniably.core.steering import one_line
 from deniably.core.table import aligned
-from deniably_server.commands.plan import read_definition
+from deniably_server.commands.plan import read_direct
 
 if TYPE_CHECKING:
     from deniably.lab.published import PublishedFigures
@@ -90,7 +90,7 @@ def simulate(
     from deniably.simulation.runs import compare
     from deniably.survey.strata import titled
 
-    survey = read_definition(file)
+    survey = read_direct(file)
     subgroup = dict(option.split("=", 1) for option in strata if "=" in option)
     people = _people(survey, truth)
     title = one_line(titled(survey.title, subgroup))

@@ -123,7 +123,10 @@ class MixerStore(BaseStore):
 
     def keys(self, digest: str) -> MixerKeys:
         """Returns the private keys of a survey. Raises NotFound for an unknown one, and Gone once
-        they are deleted."""
+        they are deleted, be it by another process."""
+        if self.state(digest) in ("passed", "too few"):
+            self._keys.pop(digest, None)
+            raise Gone(self._gone(digest))
         if (known := self._keys.get(digest)) is None:
             self.accepted(digest)
             with self._reading() as database:

@@ -142,6 +142,8 @@ def _trial(draft: Draft, browser: str, question: str = "") -> str:
         return _waiting("Not ready yet", mistakes_of(error, document))
     except (TooMany, Busy, TooSlow, Uncomputed):
         return _waiting("This takes too long to work out just now")
+    if survey.mixer:
+        return _waiting("Surveys with a mixer cannot be tried yet: leave out mixer")
     return trial_form(survey, "studio/trial_form.html", at=_step(survey, document, question))
 
 

@@ -347,7 +347,9 @@ def _grid_notes(survey: Survey) -> list[str]:
     """A sentence for each map whose grid is not the best for some number of respondents."""
     answered = survey.asked / len(survey.questions)
     maps = [question for question in survey.questions if isinstance(question, Point)]
-    notes = [(question.name, grid_note(question, _CROWDS, answered)) for question in maps]
+    # The best grid for a number of people was worked out without blanks.
+    rated = [] if survey.mixer else maps
+    notes = [(question.name, grid_note(question, _CROWDS, answered)) for question in rated]
     uneven = [(question.name, uneven_note(question)) for question in maps]
     return [
         *(

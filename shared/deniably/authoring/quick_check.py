@@ -313,8 +313,8 @@ def _questions(
 
 def _also(written: WrittenQuestion, question: Question, survey: Survey, n: int) -> dict[str, float]:
     """The widest margin with a further answer that people may give; of those that fit."""
-    if not isinstance(written, Choosing) or isinstance(survey.waves, Waves):
-        return {}
+    if not isinstance(written, Choosing) or isinstance(survey.waves, Waves) or survey.mixer:
+        return {}  # one more answer needs other blanks
     offered = {choice.name for choice in written.offered()}
     name = "prefer_not_to_say"
     if name in offered:

@@ -2,7 +2,7 @@
 
 Needs the extra ``author``. Every function takes a ``Privacy`` and returns a mechanism whose loss is
 within it. Where there is none, it raises ValueError, whose message says what the author can change.
-``choosing`` compares the mechanisms.
+``named_mechanisms`` compares the mechanisms.
 """
 
 from __future__ import annotations

@@ -287,9 +287,11 @@ def plan_figures(
     def note(question: Question, group: Group, plan: Plan) -> str:
         if isinstance(group, Buckets):
             return "; ".join(filter(None, [group.note, price_of_width(question)]))
-        if isinstance(question, Point) and (n is None or margin is None):
+        # What is known of grids and of pairs of reports is without blanks.
+        straight = not survey.mixer
+        if straight and isinstance(question, Point) and (n is None or margin is None):
             return "; ".join(filter(None, [group.note, grid_support(question, plan.n, reports)]))
-        people = int(plan.n * reports) if as_planned else 0
+        people = int(plan.n * reports) if straight and as_planned else 0
         of_these = _among(conditional.get(question.name), group, people, asked, share, confidence)
         return "; ".join(filter(None, [group.note, of_these]))
 

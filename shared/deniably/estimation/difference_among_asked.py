@@ -2,7 +2,7 @@
 
 A share among those who were asked is a ratio R of two estimates, and few may have been asked. So no
 test divides by an estimate: each is of a sum whose expectation is 0 under its hypothesis, as in
-``follow_up.RatioTest`` (Fieller 1954).
+``shares_among_asked.RatioTest`` (Fieller 1954).
 """
 
 from __future__ import annotations

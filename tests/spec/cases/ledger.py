@@ -717,6 +717,7 @@ def _sealed() -> Iterator[tuple[str, str]]:
     for member in ENVELOPE:
         yield f"an envelope without {member}", kept(**{member: None})
     yield "an envelope with its report", kept(text=answered(THROUGH, "a")[version]["text"])
+    yield "an envelope with an empty report", kept(text="")
     report = answered(THROUGH, "a")[version]
     yield "a report with hashes", document(reports={version: report | {"inner": ["0a" * 32]}})
     yield "an envelope with its code", kept(code="0" * 18)

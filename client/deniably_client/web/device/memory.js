@@ -314,7 +314,7 @@ const KEPT = object(
 const REPORTS = (value, path) => {
   mapOf(HASH, KEPT)(value, path);
   for (const [version, { text, sealed, inner }] of Object.entries(value)) {
-    const ordered = !text && `${inner}` === `${[...new Set(inner)].sort()}`;
+    const ordered = text === undefined && `${inner}` === `${[...new Set(inner)].sort()}`;
     must(sealed ? ordered : !inner, path, "is no envelope");
     if (sealed) continue;
     const report = /** @type {any} */ (parse(text ?? ""));

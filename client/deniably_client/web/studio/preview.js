@@ -33,5 +33,8 @@ export function preview(frame) {
 
   frame.addEventListener("load", shown);
   shown(); // it may have come before this script
-  return () => look(REST);
+  return () => {
+    late = 0; // what comes next may be quick, and is asked for again if it is not
+    look(REST);
+  };
 }

@@ -1,8 +1,9 @@
 """Draws estimates as inline SVG for pages and notebooks, and as files for papers: one row for each
 estimate, with its numbers and a picture.
 
-``rounding`` makes numbers readable, ``row`` says what is drawn, ``axes`` where; ``strip`` and
-``plot`` draw. Pages, notebooks, paper figures and spreadsheets all start from the same ``Row``.
+``rounding`` makes numbers readable, ``row`` says what is drawn, ``axes`` where; ``strip``,
+``dotplot`` and ``choropleth`` draw. Pages, notebooks, paper figures and spreadsheets all start
+from the same ``Row``.
 
 Pictures have no viewBox: x is in per cent of the width, y in pixels, so words keep their size on a
 phone. Elements have classes and presentation attributes only, no ``style`` and no script, because
