@@ -1,9 +1,9 @@
 # Everything a fresh machine needs is installed by the targets themselves.
 #
 #   make demo          a whole survey of 6,366 people in a minute (EXIT=1 ends by itself)
-#   make test          every promise, in a real browser and on real processes
+#   make test          the tests, in a real browser and on real processes
 #   make quick         in less than a minute: the parts that break most easily; no browser
-#   make test-thorough the same promises in every state and on every page, which CI calls as well
+#   make test-thorough the costliest tests: more states, every page, whole walks; CI calls both
 #   make test-spark    Spark on a cluster of this machine's own; installs it, and Java
 #   make test-next-uvicorn  the tests of connections, on the newest uvicorn
 #   make soak          long repetitions: each simulated case, 1,000 new examples of each property,
@@ -66,7 +66,7 @@ quick: $(VENV)/.dev
 	$(ALONE) $(BIN)/pytest -n $(JOBS) --dist worksteal -m "not browser and not slow and not soak and not thorough" \
 	  $(QUICK:%=tests/%) $(ARGS)
 
-# What make test looks at once, in every state; a landing has to pass both.
+# The costliest tests; a change has to pass both.
 test-thorough: $(VENV)/.dev $(VENV)/.chromium $(VENV)/.proxies $(VENV)/.papers $(VENV)/.r client/node_modules/.installed
 	$(ALONE) $(BIN)/pytest -n $(JOBS) --dist worksteal -m "thorough and not soak" $(ARGS)
 

@@ -102,7 +102,6 @@ def planting(pairs: list[tuple[str, str]]) -> Callable[[str, bytes], bytes]:
 
 
 @pytest.mark.browser
-@pytest.mark.thorough
 def test_the_shipped_form_sends_and_leaves_what_the_specification_says(chromium: Browser) -> None:
     found = judge_browser(publish_text(FIVE), 2, browser=chromium)
 

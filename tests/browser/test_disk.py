@@ -147,13 +147,11 @@ def used(chromium: Browser, server: Server, tmp_path_factory: pytest.TempPathFac
     return folder, linked, typed
 
 
-@pytest.mark.thorough
 def test_nothing_can_be_read_off_the_disk(used: Used) -> None:
     """However it ends."""
     assert read_off(used[0]) == set()
 
 
-@pytest.mark.thorough
 def test_of_an_invitation_the_browser_keeps_its_link_and_the_page_keeps_nothing(
     used: Used,
 ) -> None:
@@ -164,7 +162,6 @@ def test_of_an_invitation_the_browser_keeps_its_link_and_the_page_keeps_nothing(
     assert {place for place in places if not any(own in place for own in OWN_LISTS)} == set()
 
 
-@pytest.mark.thorough
 def test_what_could_be_read_would_be_found(
     chromium: Browser, server: Server, tmp_path: Path
 ) -> None:

@@ -1,4 +1,4 @@
-"""What ``make test-thorough`` tries, and so CI: the promises of ``make test`` in every state."""
+"""What ``make test-thorough`` tries, and so CI: the costliest tests."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ _KEY = "deniably_mixer"
 blueprint = Blueprint("mix", __name__)
 
 
-class Mixer(NamedTuple):
+class MixerContext(NamedTuple):
     """The store of a mixer, and its statements."""
 
     store: MixerStore
@@ -35,7 +35,7 @@ class StoredAnswer(TypedDict):
 
 def attach_mixer(app: Flask, store: MixerStore) -> None:
     """Keeps the store with ``app``, for its views."""
-    app.extensions[_KEY] = Mixer(store, Statements(store))
+    app.extensions[_KEY] = MixerContext(store, Statements(store))
 
 
 @blueprint.get("/mix/<digest>")
@@ -65,5 +65,5 @@ def add(digest: str) -> Response:
     return Response(body, status, mimetype=JSON)
 
 
-def _mixer() -> Mixer:
-    return cast(Mixer, current_app.extensions[_KEY])
+def _mixer() -> MixerContext:
+    return cast(MixerContext, current_app.extensions[_KEY])

@@ -39,7 +39,6 @@ from deniably.design.power import Needed, about_needed
 from deniably.design.stand_ins import StandIns
 from deniably.estimation.figures import Group, SingleMean
 from deniably.survey.guessing_rates import Guessing, Rate, guessing, rate_text
-from deniably.survey.mixer import Mixer
 from deniably.survey.questions import Question
 from deniably.survey.spending import FULL, privacy_spent
 from deniably.survey.survey import MOST_QUESTIONS, Survey, Waves
@@ -328,17 +327,13 @@ def _also(written: WrittenQuestion, question: Question, survey: Survey, n: int) 
     except ValueError:  # no mechanism of that name takes one more
         return {}
     reports = survey.asked / len(survey.questions)
-    mixer = survey.mixer
-    blanks = mixer.blanks / n if isinstance(mixer, Mixer) else 0.0
-    margins = [_margin(group, more, reports, n, blanks) for group in estimable_groups(more)]
+    margins = [_margin(group, more, reports, n) for group in estimable_groups(more)]
     return {name: max(margins)} if margins else {}
 
 
-def _margin(group: Group, question: Question, reports: float, n: int, blanks: float) -> float:
-    """The margin of ``n`` respondents, of whom the fraction ``reports`` answers the question, with
-    so many ``blanks`` for each of them."""
-    mechanism = question.report_mechanism
-    goal = Goal(lambda _: group.variance(mechanism, None, blanks), group.spread(), reports)
+def _margin(group: Group, question: Question, reports: float, n: int) -> float:
+    """The margin of ``n`` respondents, of whom the fraction ``reports`` answers the question."""
+    goal = Goal(lambda _: group.variance(question.report_mechanism), group.spread(), reports)
     return margin_for(goal, question.mechanism.loss.epsilon, n).margin
 
 

@@ -158,8 +158,9 @@ def blanks_law(blanks: int, pair: HiddenPair) -> LossLaw:
 def mixed_delta(laws: Sequence[LossLaw], epsilon: float) -> float:
     """Returns a delta for which answers to different questions together keep (epsilon, delta).
 
-    It is never below the exact one, and a few in 1,000 above. One question's is exact but for
-    rounding. Raises ValueError without a law, and for an epsilon below 0.
+    It is never below the exact one, and a few in 1,000 above; where ``epsilon`` is near the largest
+    loss it is further above. One question's is exact but for rounding. Raises ValueError without a
+    law, and for an epsilon below 0.
     """
     return _Together.of(laws).delta(epsilon)
 
