@@ -123,7 +123,7 @@ def test_the_studio_publishes_none_either_and_says_that_it_cannot_be_tried(app: 
 
     assert refused.status_code == 422
     assert "this server has no key of envelopes" in refused.text
-    assert "Surveys with a mixer cannot be tried yet" in tried.text
+    assert "Mixer: a survey with one cannot be tried yet; leave it out" in tried.text
 
 
 @pytest.mark.parametrize("command", ["audit", "simulate --truth council.yaml", "dossier --n 50"])

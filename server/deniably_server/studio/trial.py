@@ -143,7 +143,10 @@ def _trial(draft: Draft, browser: str, question: str = "") -> str:
     except (TooMany, Busy, TooSlow, Uncomputed):
         return _waiting("This takes too long to work out just now")
     if survey.mixer:
-        return _waiting("Surveys with a mixer cannot be tried yet: leave out mixer")
+        no_mixer = ShownMistake(
+            "Mixer", "a survey with one cannot be tried yet; leave it out", None
+        )
+        return _waiting("Not ready yet", [no_mixer])
     return trial_form(survey, "studio/trial_form.html", at=_step(survey, document, question))
 
 
