@@ -35,7 +35,7 @@ TEXT = json.dumps({
 SURVEY = publish_text(TEXT)
 SHOWN: dict[str, Any] = {
     "name": "spring", "title": "Spring", "intro": "", "contact": "", "budget": None,
-    "minimum": 100, "analysts": False,
+    "facts": [], "minimum": 100, "analysts": False,
     "questions": [{"label": "Do you smoke?", "hint": "", "answers": [], "protection": "",
                    "coins": False}],
 }  # fmt: skip
@@ -45,6 +45,7 @@ MODULES = """
 """
 SENT: list[str] = []
 """All requests of the pages."""
+SIGNED = re.compile(r"[\w+/=-]{86,128}")
 OTHER_KEY = "-----BEGIN PRIVATE KEY-----\nMIIBVA===\n-----END PRIVATE KEY-----\n"
 WORDS = ("amber", "lantern", "orbit", "velvet", "pocket", "river")
 
@@ -356,6 +357,31 @@ def test_a_definition_that_was_swapped_is_not_signed_and_the_page_says_what_diff
         )
 
         assert f"{sentence} Nothing was signed." in said
+
+
+def test_facts_about_the_study_are_signed_as_the_author_wrote_them(
+    page: Page, made: dict[str, Any]
+) -> None:
+    """A definition has them behind its introduction, each with a heading in the survey's language."""
+    facts = {"controller": "The union (Main Street 1)", "retention": "Two years."}
+    written = json.loads(TEXT) | {"intro": "Be honest."} | facts
+    definition = json.loads(publish_text(json.dumps(written)).canonical)
+    shown = SHOWN | {"intro": "Be honest.", "facts": list(facts.values())}
+    other = definition | {"intro": definition["intro"].replace("Two years", "Ten years")}
+    said = [
+        run(
+            page,
+            "return (await signature.signSurvey(await signature.readOwn(), ...given)).signature;",
+            [each, shown],
+        )
+        for each in (definition, other)
+    ]
+
+    assert "Two years." in definition["intro"]
+    assert SIGNED.fullmatch(said[0])
+    assert "The introduction here is" in said[1]
+    assert "Ten years" in said[1]
+    assert said[1].endswith("Nothing was signed.")
 
 
 def test_a_sign_in_is_for_this_origin_and_nonce_and_for_nothing_else(
