@@ -25,6 +25,7 @@ from deniably.design.plan_table import plan_survey
 from deniably.survey.mixer import Mixer
 from deniably.survey.questions import Number, SelectMultiple
 from deniably.survey.survey import Survey
+from deniably.trust.mixed_survey import mixed_survey, read_mixed_survey
 from deniably.trust.mixer_offer import make_offer
 from spec.cases.mixers import KEY, OPEN
 from support.cases import for_each
@@ -139,6 +140,23 @@ def test_longer_reports_get_longer_envelopes() -> None:
     many = compiled(question | {"choices": [f"c{i}" for i in range(200)], "mechanism": "rappor"})
 
     assert mixer_of(many).length == -(-(136 + 1 + 12 * 200) // 64) * 64
+
+
+def test_device_mixer_and_server_read_the_same_of_a_definition() -> None:
+    survey = compiled({**YES_NO, "odds": 5}, {**YES_NO, "name": "r"})
+    read = mixed_survey(survey, invited=True)
+
+    assert read_mixed_survey(read.text) == read
+    assert read.digest == survey.digest
+    assert [each.name for each in read.questions] == ["q", "r"]
+    assert [each.mechanism for each in read.questions] == [
+        each.mechanism for each in survey.questions
+    ]
+    assert (read.blanks, read.length) == (mixer_of(survey).blanks, mixer_of(survey).length)
+    assert (read.minimum, read.invited) == (survey.results.minimum, True)
+    without = load_survey({"name": "a", "title": "A", "questions": [YES_NO | {"odds": 3}]})
+    with pytest.raises(ValueError, match="has no mixer"):
+        mixed_survey(without)
 
 
 def test_no_device_answers_a_part() -> None:

@@ -8,6 +8,8 @@ from functools import cached_property
 import msgspec
 
 from deniably.mechanisms import Mechanism
+from deniably.survey.mixer import Mixer
+from deniably.survey.survey import Survey
 from deniably.trust.envelope import inner_size, outer_size
 
 
@@ -61,3 +63,26 @@ def read_mixed_survey(text: str) -> MixedSurvey:
     """Returns the survey in a text that ``MixedSurvey.text`` wrote. Raises ValueError for any other
     text."""
     return msgspec.json.decode(text, type=MixedSurvey)
+
+
+def mixed_survey(survey: Survey, *, invited: bool = False) -> MixedSurvey:
+    """Returns what a published definition says of its mixer. Where people are ``invited``, which
+    no definition says, everybody needs a code of the mixer's.
+
+    Raises ValueError for a survey without a mixer.
+    """
+    mixer = survey.mixer
+    if not isinstance(mixer, Mixer):
+        raise ValueError(f"{survey.name} has no mixer")
+    return MixedSurvey(
+        digest=survey.digest,
+        questions=tuple(MixedQuestion(each.name, each.report_mechanism) for each in survey.questions),
+        by=mixer.by,
+        key=mixer.key,
+        signing=mixer.signing,
+        open=mixer.open,
+        length=mixer.length,
+        blanks=mixer.blanks,
+        minimum=survey.results.minimum,
+        invited=invited,
+    )
