@@ -362,7 +362,7 @@ def test_a_definition_that_was_swapped_is_not_signed_and_the_page_says_what_diff
 def test_facts_about_the_study_are_signed_as_the_author_wrote_them(
     page: Page, made: dict[str, Any]
 ) -> None:
-    """A definition has them behind its introduction, each with a heading in the survey's language."""
+    """A definition has them behind its introduction, each with a translated heading."""
     facts = {"controller": "The union (Main Street 1)", "retention": "Two years."}
     written = json.loads(TEXT) | {"intro": "Be honest."} | facts
     definition = json.loads(publish_text(json.dumps(written)).canonical)

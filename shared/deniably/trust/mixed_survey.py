@@ -76,7 +76,9 @@ def mixed_survey(survey: Survey, *, invited: bool = False) -> MixedSurvey:
         raise ValueError(f"{survey.name} has no mixer")
     return MixedSurvey(
         digest=survey.digest,
-        questions=tuple(MixedQuestion(each.name, each.report_mechanism) for each in survey.questions),
+        questions=tuple(
+            MixedQuestion(each.name, each.report_mechanism) for each in survey.questions
+        ),
         by=mixer.by,
         key=mixer.key,
         signing=mixer.signing,
