@@ -141,6 +141,7 @@ def test_what_is_not_driven_is_in_part_and_named(name: str) -> None:
 # --- planted faults -------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.browser
 @pytest.mark.parametrize("name", QUICK)
 def test_a_page_that_does_more_than_it_may_is_seen(name: str, chromium: Browser) -> None:

@@ -126,7 +126,7 @@ def test_experts_read_what_check_prints() -> None:
     assert (view.experts[-1].question, view.experts[-1].odds) == (None, "81")
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", [*range(5), thorough(5)])
 def test_without_a_comparison_all_else_is_the_same(seed: int) -> None:
     whole, alone = (quick_check(lambda: draft(seed), 600, compares=each) for each in (True, False))
 

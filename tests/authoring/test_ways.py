@@ -18,6 +18,7 @@ from deniably.survey.survey import Survey
 from support.drafts import accepts, at_limit, draft
 from support.modules import Modules
 from support.soak import soak
+from support.thorough import thorough
 
 VERIFY = """
   const { digest } = await import("/core/canonical.js");
@@ -262,7 +263,7 @@ def test_a_panel_whose_memos_cost_too_much_is_mended() -> None:
     assert_kept(document, view)
 
 
-@pytest.mark.parametrize("index", range(60))
+@pytest.mark.parametrize("index", [thorough(i) if i % 4 else i for i in range(60)])
 def test_below_and_at_the_limit_devices_accept_and_above_it_they_are_mended(index: int) -> None:
     document = at_limit(index)
     view = view_of(document)
@@ -274,7 +275,7 @@ def test_below_and_at_the_limit_devices_accept_and_above_it_they_are_mended(inde
 
 
 # Draft 5 has many means, and takes as long as all others.
-@pytest.mark.parametrize("seed", [*range(5), soak(5), *range(6, 10)])
+@pytest.mark.parametrize("seed", [*range(5), soak(5), 6, 7, 8, thorough(9)])
 def test_ways_and_mends_of_drafts_keep_what_they_promise(seed: int) -> None:
     assert_kept(draft(seed), view_of(draft(seed)))
 

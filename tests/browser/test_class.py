@@ -235,6 +235,7 @@ def test_in_arabic_the_picture_stays_within_its_card(
     assert outside == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("language", all_but(("de", "uk", "ar"), list(LANGUAGES)))
 def test_a_small_wall_shows_the_code_both_steps_and_reveal_without_scrolling(
     desktop: BrowserContext, public: PublicServer, language: str

@@ -100,6 +100,7 @@ OVERFLOW = f"""() => {{
 }}"""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("survey", ["everything", "long"])
 @pytest.mark.parametrize(
     ("width", "height", "text"), [(320, 256, 100), (640, 512, 200), (390, 780, 200)]

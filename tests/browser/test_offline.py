@@ -107,6 +107,7 @@ def plugged(
         yield plugged
 
 
+@pytest.mark.thorough
 def test_pages_that_were_loaded_once_work_without_a_network_and_again_with_one(
     plugged: Plugged,
 ) -> None:

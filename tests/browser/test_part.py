@@ -57,6 +57,7 @@ def phone(chromium: Browser, server: Server) -> Iterator[Watched]:
     context.close()
 
 
+@pytest.mark.thorough
 def test_a_part_is_offered_answered_and_counted(phone: Watched, server: Server) -> None:
     whole = randomise_answers(DIVIDED, dict.fromkeys(NAMES, "yes"))
     assert server.post(DIVIDED, whole).status_code == 201

@@ -116,6 +116,7 @@ def with_one_for_all(**budget: Any) -> dict[str, Any]:
 # --- the walk -----------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_a_way_is_taken_with_one_press_and_taken_back_with_one(
     page: Page, opened: Callable[..., str]
 ) -> None:
@@ -231,6 +232,7 @@ PAUSES = [2000, 4000, 8000, 16_000, 32_000]
 """Milliseconds, in ``web/studio/figures.js``."""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("place", ["?question=q1", "/privacy"])
 def test_figures_that_take_too_long_are_asked_for_a_few_times_with_growing_pauses(
     page_of_its_own: Page, server: Server, author: Author, place: str

@@ -266,6 +266,7 @@ def test_what_is_not_ready_is_said_in_the_frame_until_it_is(
     form.locator("label:visible", has_text="A friend").wait_for()
 
 
+@pytest.mark.thorough
 def test_a_form_that_the_server_had_no_time_for_is_asked_for_again(
     desk: Page, server: Server, author: Author
 ) -> None:
@@ -288,6 +289,7 @@ def test_a_form_that_the_server_had_no_time_for_is_asked_for_again(
     assert left == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("place", "frame"), [("?question=q2", "#preview"), ("/try", ".phone iframe")]
 )

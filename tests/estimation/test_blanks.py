@@ -37,6 +37,7 @@ from deniably.survey.questions import Number, Point, Scale
 from support.blanks import PEOPLE, every_answer, expected_batch, made_up, mixed, tally_of
 from support.cases import for_each
 from support.every_type import survey_of_everything
+from support.thorough import thorough
 from support.two_binomials import rates, sum_of
 
 Floats = npt.NDArray[np.float64]
@@ -121,6 +122,7 @@ def test_a_batch_of_blanks_alone_has_no_estimate() -> None:
 # --- every figure of every question -----------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("blanks", [22_000, 200_000])
 def test_every_figure_of_every_question_is_that_of_people_alone(blanks: int) -> None:
     """The expected counts of 100,000 people and of blanks: shares, means, quantiles."""
@@ -145,6 +147,7 @@ def test_every_figure_of_every_question_is_that_of_people_alone(blanks: int) -> 
             assert low - 1e-4 <= figure.estimate <= high + 1e-4
 
 
+@pytest.mark.thorough
 def test_the_plan_of_every_figure_is_what_its_estimate_varies_by() -> None:
     """Standard errors of 100,000 people against n times the variance, at the same answers."""
     survey, blanks = survey_of_everything(), 50_000
@@ -241,8 +244,8 @@ def questions(name: str) -> object:
     [
         ("trust", [0, 0, 1, 2, 4]),
         ("income", [0, 3, 4, 4, 15]),
-        ("sick", [0, 0, 2, 20]),
-        ("happy", [0, 2, 2, 3, 4]),
+        thorough("sick", [0, 0, 2, 20]),
+        thorough("happy", [0, 2, 2, 3, 4]),
     ],
 )
 def test_the_margins_of_means_cover_with_blanks(name: str, truth: list[int]) -> None:

@@ -6,8 +6,11 @@ import pytest
 
 from support.blocks import NOT_RUN, Broken, Reader, blocks, commands
 from support.pages import PAGES, README
+from support.thorough import thorough
 
 RUN = {name: text for name, text in PAGES.items() if "```" in text}
+COSTLY = ("data.md", "devices.md", "dossier.md", "lab.md")
+"""Pages with blocks that take the longest."""
 
 
 def follow(reader: Reader, name: str, text: str) -> None:
@@ -16,7 +19,9 @@ def follow(reader: Reader, name: str, text: str) -> None:
     reader.finish()
 
 
-@pytest.mark.parametrize("name", sorted(RUN))
+@pytest.mark.parametrize(
+    "name", [thorough(name) if name in COSTLY else name for name in sorted(RUN)]
+)
 def test_every_block_of_a_page_runs(reader: Reader, name: str) -> None:
     follow(reader, name, RUN[name])
 

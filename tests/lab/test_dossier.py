@@ -91,6 +91,7 @@ def numbers(text: str) -> set[str]:
     return {one.rstrip(",") for one in NUMBER.findall(text)}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", SURVEYS)
 def test_every_number_is_printed_by_the_commands_that_are_named(folder: Path, name: str) -> None:
     """Those of a table's line in lines about the same question; the conclusions and alternatives

@@ -107,6 +107,7 @@ def test_fake_reports_do_no_more_harm_among_blanks(
     assert moved == pytest.approx(poisoning.of_choices(mechanism).shift(0.05))
 
 
+@pytest.mark.thorough
 def test_the_library_estimates_from_a_batch(
     survey: Survey, batches: dict[str, tuple[Tally, Tally]]
 ) -> None:

@@ -208,6 +208,7 @@ class Machine(RuleBasedStateMachine):
         return int(answer.status_code)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("examples", [6, soak(100)])
 def test_whatever_happens_a_report_counts_once(address: str, examples: int) -> None:

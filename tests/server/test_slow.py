@@ -134,6 +134,7 @@ def test_slow_connections_of_every_kind_are_ended(patient: Server) -> None:
     assert patient.post(SURVEY, a_report(SURVEY)).status_code == 201
 
 
+@pytest.mark.thorough
 def test_who_goes_on_steadily_is_waited_for_and_a_byte_now_and_then_does_not_help(
     patient: Server,
 ) -> None:

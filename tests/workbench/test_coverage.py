@@ -167,6 +167,7 @@ def test_each_interval_covers_its_coefficient_in_93_to_97_of_100_surveys(case: s
 OTHER_ERRORS = ("observed", "robust")  # of the same fits
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "case",
     [

@@ -103,6 +103,7 @@ def test_r_finds_the_same(
     assert np.isfinite(errors).all()
 
 
+@pytest.mark.thorough
 def test_r_finds_the_same_weighted_cross_table(found: dict[str, list[float]]) -> None:
     """``svymean`` of the joint scores, and ``svyratio`` for the share within a row."""
     if "cells" not in found:

@@ -196,6 +196,7 @@ def assert_regressions(reports: ReportSet, printed: str, near: float) -> None:
         assert np.array(table) == pytest.approx(np.array(ours), abs=near)
 
 
+@pytest.mark.thorough
 def test_r_prints_the_results_and_fits_the_example(exported: Any, expected: Any) -> None:
     reports, folder = exported
     rscript = shutil.which("Rscript")
