@@ -77,7 +77,16 @@ def compile_with_notes(document: object) -> tuple[Survey, list[str]]:
 
     Raises BadSurvey with every problem found.
     """
-    written = _checked(document)
+    return compile_written(*read(document))
+
+
+def compile_written(
+    written: WrittenSurvey, misplaced: Sequence[Sequence[Problem]]
+) -> tuple[Survey, list[str]]:
+    """Returns what ``compile_with_notes`` does, of a document that was read (``reading.read``): its
+    typed values, and for each question its misplaced keys. Raises BadSurvey with every problem
+    found."""
+    _check(written, misplaced)
     if written.waves:
         survey, notes = _wave(written)
     else:
@@ -125,9 +134,8 @@ def _check_public_reports(written: WrittenSurvey, survey: Survey) -> None:
         )
 
 
-def _checked(document: object) -> WrittenSurvey:
-    """Read and check a document. Raises BadSurvey with every problem found."""
-    written, misplaced = read(document)
+def _check(written: WrittenSurvey, misplaced: Sequence[Sequence[Problem]]) -> None:
+    """Raise BadSurvey with every problem found."""
     problems: list[Problem] = []
     for index, (question, wrong) in enumerate(zip(written.questions, misplaced, strict=True)):
         path, budgeted = f"$.questions[{index}]", written.budget is not None
@@ -139,7 +147,6 @@ def _checked(document: object) -> WrittenSurvey:
         problems += dict.fromkeys(wave_problems(written))
     if problems:
         raise BadSurvey(problems)
-    return written
 
 
 # --- what is asked, and with which promise ----------------------------------------------------

@@ -16,10 +16,10 @@ from msgspec.structs import replace
 
 from deniably.authoring.checking import MARGIN_AT, notes_on, protection_texts, refusals
 from deniably.authoring.compile_question import published
-from deniably.authoring.compiling import compile_with_notes
+from deniably.authoring.compiling import compile_written
 from deniably.authoring.incompatible_keys import problems_in
 from deniably.authoring.mixers import has_key
-from deniably.authoring.reading import document_problems, read
+from deniably.authoring.reading import document_problems, typed
 from deniably.authoring.special_designs import SpecialDesign, special_designs
 from deniably.authoring.ways import (
     Document,
@@ -29,7 +29,7 @@ from deniably.authoring.ways import (
     planned_groups,
     ways,
 )
-from deniably.authoring.written import Choosing, WrittenQuestion
+from deniably.authoring.written import Choosing, WrittenQuestion, WrittenSurvey
 from deniably.core.errors import BadSurvey, Problem
 from deniably.core.steering import one_line
 from deniably.design.at_privacy import promised
@@ -206,10 +206,11 @@ def quick_check(
         document = source()
         if found := _problems(document):
             return found
-        survey, notes = compile_with_notes(document)
+        written, misplaced = typed(document)
+        survey, notes = compile_written(written, misplaced)
     except BadSurvey as error:
         return _shown(error.problems)
-    view = _view(cast(Document, document), survey, n, compares=compares)
+    view = _view(cast(Document, document), written, survey, n, compares=compares)
     about = stand_ins is not None and bool(stand_ins.missing)
     return replace(
         view,
@@ -219,7 +220,9 @@ def quick_check(
     )
 
 
-def _view(document: Document, survey: Survey, n: int, *, compares: bool) -> QuickCheck:
+def _view(
+    document: Document, written: WrittenSurvey, survey: Survey, n: int, *, compares: bool
+) -> QuickCheck:
     rates, page = guessing(survey), first_page(survey)
     needed = _needed(survey)
     return QuickCheck(
@@ -227,7 +230,7 @@ def _view(document: Document, survey: Survey, n: int, *, compares: bool) -> Quic
         refused=refusals(survey),
         guessing=_scale(rates, f"{page.promise} {page.doubt}"),
         asked=survey.asked,
-        questions=list(_questions(document, survey, rates, needed, n)),
+        questions=list(_questions(written, survey, rates, needed, n)),
         n_openly=max((each.openly for each in needed), default=None),
         experts=list(_experts(survey)),
         # Other designs of a survey with a mixer would need other blanks.
@@ -281,7 +284,7 @@ def _scale(rates: Guessing, promise: str) -> GuessingScale:
 
 
 def _questions(
-    document: Document,
+    written: WrittenSurvey,
     survey: Survey,
     rates: Guessing,
     needed: Sequence[Needed],
@@ -289,9 +292,9 @@ def _questions(
 ) -> Iterator[QuestionView]:
     margins = planned_groups(survey, n=n)
     enough = planned_groups(survey, margin=_FIVE_POINTS)
-    written = {each.name: each for each in read(document)[0].questions}
+    by_name = {each.name: each for each in written.questions}
     for question, rate in zip(survey.questions, rates.one, strict=True):
-        of_it = written.get(question.name)
+        of_it = by_name.get(question.name)
         yield QuestionView(
             question.name,
             rate_text(rate),

@@ -304,7 +304,12 @@ class Shares:
         Without it, each estimate is taken at the true share for which its variance is largest.
         ``blanks`` is the number of those for each person.
         """
-        return max(figure.variance(mechanism, share, blanks) for figure in self.figures)
+        try:
+            # All choices of a question may have one score.
+            distinct = {figure.score(mechanism) for figure in self.figures}
+        except ValueError:
+            return inf
+        return max(score.at(score.peak if share is None else share, blanks) for score in distinct)
 
     def spread(self, share: float | None = None) -> float:
         """Returns n times the variance of a share if n people were asked directly.

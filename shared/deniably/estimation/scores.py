@@ -8,7 +8,7 @@ figure follows from a law and a target. Shares are on [0, 1]. So are means, as p
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import ceil, inf
 
 import numpy as np
@@ -84,9 +84,15 @@ class Score:
         return (variance + blanks * self.blank_variance + drawn) / self.sampled_fraction
 
     def _curve(self, share: float) -> float:
-        inside = float(self.square[self.target > 0].max())
-        outside = float(self.square[self.target == 0].max())
+        inside, outside = self._squares
         return share * inside + (1 - share) * outside - share**2
+
+    @cached_property
+    def _squares(self) -> tuple[float, float]:
+        """The largest expected square of the score among the answers that the share counts, and
+        among all others."""
+        counted = self.target > 0
+        return float(self.square[counted].max()), float(self.square[~counted].max())
 
 
 def of_choice(mechanism: HasLaw[Supporting]) -> Score:
@@ -94,7 +100,11 @@ def of_choice(mechanism: HasLaw[Supporting]) -> Score:
 
     It has two answers: this choice, and any other.
     """
-    law = mechanism.law
+    return _of_choice(mechanism.law)
+
+
+@lru_cache(maxsize=256)  # a check of a draft asks for it dozens of times
+def _of_choice(law: Supporting) -> Score:
     p, q = float(law.p), float(law.q)
     low, high = -q / (p - q), (1 - q) / (p - q)
     square = [p * high**2 + (1 - p) * low**2, q * high**2 + (1 - q) * low**2]
