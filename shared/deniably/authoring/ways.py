@@ -19,8 +19,8 @@ import msgspec
 
 from deniably.authoring.checking import dearest, refusals
 from deniably.authoring.compile_question import sizes_together, together_question
-from deniably.authoring.compiling import compile_survey
-from deniably.authoring.reading import read
+from deniably.authoring.compiling import compile_written
+from deniably.authoring.reading import read, typed
 from deniably.authoring.written import (
     Choosing,
     WrittenProduct,
@@ -441,7 +441,8 @@ class _Draft:
         if not operations:
             return self.survey
         try:
-            return compile_survey(changed(self.document, operations))
+            # The operations are of this module, and keep the form that the document has.
+            return compile_written(*typed(changed(self.document, operations)))[0]
         except BadSurvey:
             return None
 

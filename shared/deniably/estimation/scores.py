@@ -73,7 +73,11 @@ class Score:
         """Returns n times the variance of the estimate for the worst distribution of answers;
         ``blanks`` are as above."""
         apart = float(np.abs(self.target - self.blank_mean).max())
-        return self._with_blanks(worst_spread(self.target, self.square), apart, blanks)
+        return self._with_blanks(self._worst_spread, apart, blanks)
+
+    @cached_property
+    def _worst_spread(self) -> float:
+        return worst_spread(self.target, self.square)
 
     def _with_blanks(self, variance: float, apart: float, blanks: float) -> float:
         """``apart`` is what a mean is apart from that of blanks. If devices draw what they report,
@@ -202,6 +206,7 @@ def _of_named(law: Supporting, value: Floats) -> Score:
     return Score(value, square, low, high, blank, float(square.mean()) - blank**2)
 
 
+@lru_cache(maxsize=64)  # as of a choice
 def _of_position(law: Finite | Noise) -> Score:
     last = law.k - 1
     if isinstance(law, Noise):  # the same for all: the two ends stand for them
