@@ -46,6 +46,9 @@ log = logging.getLogger("deniably")
 LARGEST_DRAFT = 256_000
 """Bytes of a draft."""
 _KEY = "deniably_checks"
+_KEPT = 128
+"""How many answers the process keeps. Who drags a slider comes back to the same stops, and a page
+that is loaded again asks again."""
 _ROUNDS = 4
 """How often a check is repeated with designs that were found in the database."""
 _PATIENCE = 5.0
@@ -95,17 +98,19 @@ class Checked(msgspec.Struct, frozen=True):
 
 def checker() -> Answerer:
     """Returns the function that answers encoded ``CheckJob`` messages, for a process that does
-    nothing else.
+    nothing else. It keeps the last answers, and gives them again to the same questions.
 
     One draft is checked before the function is returned, so that workers that are forked later
     have all modules loaded and the common caches filled. The function opens no database: each job
     brings the stored best mechanisms for means that it needs.
     """
-    known = KnownDesigns()
+    known, kept = KnownDesigns(), dict[bytes, bytes]()
     with standing_in(lambda _: None):
         quick_check(lambda: _FIRST)
 
     def answer(question: bytes) -> bytes:
+        if (found := kept.get(question)) is not None:
+            return found
         job = msgspec.msgpack.decode(question, type=CheckJob)
         known.add(job.designs)
         try:
@@ -117,7 +122,12 @@ def checker() -> Answerer:
             log.error("a check failed: %s", error_location(error))
             raise
         missing = [(key.positions, key.own, key.other) for key in stand_ins.missing]
-        return msgspec.msgpack.encode(Checked(view, missing, problems))
+        found = msgspec.msgpack.encode(Checked(view, missing, problems))
+        if not missing:  # exact, and so the same for ever
+            kept[question] = found
+            if len(kept) > _KEPT:
+                del kept[next(iter(kept))]
+        return found
 
     return answer
 

@@ -364,6 +364,14 @@ class Supporting(_Itself):
     padding: int = 0
     both: bool = False
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        """Kept: laws are looked up often, and the hash of a fraction takes long."""
+        return hash((self.domain, self.p, self.q, self.joint, self.size, self.padding, self.both))
+
     @property
     def k(self) -> int:
         """The number of choices."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 from deniably.core.coins import LARGEST, Coins
 from deniably.core.errors import BadAnswer, BadMechanism
@@ -124,6 +125,7 @@ class SubsetSelection(Parameters, frozen=True, tag="subset_selection"):
         check_subset(report, self.omega, self.k, path)
 
 
+@lru_cache(maxsize=512)  # a check of a draft compares dozens of designs of the same questions
 def subset_selection(k: int, own: int, other: int) -> SubsetSelection:
     """Returns the most accurate subset selection for k choices at odds ``own / other``.
 
