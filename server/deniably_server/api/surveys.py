@@ -9,11 +9,12 @@ from flask import Blueprint, Response, current_app, request
 
 from deniably.authoring import compiling
 from deniably.core.counting import counted
-from deniably.core.errors import BadSignature, BadSurvey, Problem
+from deniably.core.errors import BadSignature
 from deniably.survey.strata import query_of, stratum_text
 from deniably.survey.survey import Survey
 from deniably.trust.signing import check_form
 from deniably_server.api.cached_views import compiled
+from deniably_server.api.mixed import refuse_own_mixer
 from deniably_server.errors import Closed, Forbidden, TooFew, Unsigned
 from deniably_server.guard.app_state import current_store
 from deniably_server.guard.auth import require, require_scope
@@ -27,10 +28,6 @@ from deniably_server.web.operation import BODY, TOKEN, Operation
 surveys = Blueprint("surveys", __name__)
 
 _SCHEMA = "application/schema+json"
-_NO_KEY = (
-    "this server has no key of envelopes, so nobody could read what a mixer passes on; leave out"
-    " mixer"
-)
 
 
 class SurveyAnswer(TypedDict):
@@ -94,7 +91,7 @@ def publish() -> Response:
         raise Unsigned(str(error)) from None
     survey = compiled(text)
     require_scope(token, survey.name)  # only now the name is known
-    refuse_mixer(survey)
+    refuse_own_mixer(survey)
     try:
         new = current_store().publish(survey, signature, token.id, quotas())
     except BadSignature as error:
@@ -150,12 +147,6 @@ def _require_owner(survey: Survey, token: Token) -> None:
         f"{survey.name} was published with another token, and is closed with that one, with the"
         " author's key (deniably close --key FILE), or by an operator"
     )
-
-
-def refuse_mixer(survey: Survey) -> None:
-    """Raises BadSurvey where a survey names a mixer: no server takes such a survey yet."""
-    if survey.mixer:
-        raise BadSurvey([Problem("$.mixer", _NO_KEY)])
 
 
 def quotas() -> Quotas:

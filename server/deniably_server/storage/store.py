@@ -14,6 +14,7 @@ import msgspec
 
 from deniably.core.canonical import parse
 from deniably.estimation.tally import Repeated, Tally
+from deniably.survey.mixer import Mixer
 from deniably.survey.parts import SURVEY_NAME
 from deniably.survey.report import Report
 from deniably.survey.survey import Survey, Waves, stored_survey
@@ -28,9 +29,11 @@ from deniably_server.errors import Closed, Conflict, NotFound
 from deniably_server.storage.base_store import BaseStore, one_state
 from deniably_server.storage.engines.database_urls import engine_at
 from deniably_server.storage.engines.engine import Connection
+from deniably_server.storage.mixed import MixedStore
 from deniably_server.storage.studio import DraftSource, StudioStore, publish_draft
 from deniably_server.storage.tables.deeds import Doer, What, enter_deed
 from deniably_server.storage.tables.designs import enter_design, find_design
+from deniably_server.storage.tables.envelope_keys import use_envelope_key
 from deniably_server.storage.tables.invitations import (
     InvitationCounts,
     count_invitations,
@@ -163,6 +166,8 @@ class Store(BaseStore):
             self._reading, self._transaction, partial(self._transaction, alone=False)
         )
         """The studio's part of the database: groups, sessions and drafts of surveys."""
+        self.mixed = MixedStore(self._reading, self._transaction)
+        """The part of the database for what mixers pass on."""
 
     whole_reports = True
     """Whether each report can be read, and not only counts."""
@@ -181,11 +186,13 @@ class Store(BaseStore):
 
         ``token`` is the id of the token that publishes the survey; the quotas apply to this token.
         ``source`` is the draft from which the definition was compiled; it is removed from the
-        drafts. Returns False if this definition is stored already.
+        drafts. A survey with a mixer takes the key of envelopes that it names, which was issued to
+        the same token. Returns False if this definition is stored already.
 
         Raises BadSignature where the signature is not of this definition, Quota where the token or
-        the register has no room for it, and Conflict where the name has another definition or
-        author, or the draft was edited since it was compiled.
+        the register has no room for it, BadSurvey where the survey names another key of envelopes,
+        and Conflict where the name has another definition or author, or the draft was edited since
+        it was compiled.
         """
         verify(survey.digest, signature)
         key = new_key() if survey.invited else None  # slow, so outside the transaction
@@ -201,6 +208,8 @@ class Store(BaseStore):
             enter_setting(database, _REGISTER_KEY, new_signing_key().text.decode())
             if token is not None:
                 enter_owner(database, survey.name, token, entry_size(database, survey.name), quotas)
+                if isinstance(survey.mixer, Mixer):
+                    use_envelope_key(database, survey.mixer.open, survey.name, token)
             if source is not None:
                 publish_draft(database, source, survey.name)
         if key:
