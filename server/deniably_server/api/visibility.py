@@ -54,6 +54,8 @@ def visible_survey(name: str) -> VisibleSurvey:
             f" {counted(rules.minimum, 'report')} on",
             "once it is closed",
         )
+    if survey.mixer:
+        _require_batch(store, name)
     counts = store.shown_counts(name)
     if counts.fewest < rules.minimum:
         if state == "closed":
@@ -68,6 +70,19 @@ def visible_survey(name: str) -> VisibleSurvey:
     # After the tally, so that every respondent counted there is among the invited.
     invited = store.issued(name) if survey.invited is True else None
     return VisibleSurvey(survey, state, invited, (survey.digest, state, *counts, invited))
+
+
+def _require_batch(store: Store, name: str) -> None:
+    """Raise Hidden before the batch of a closed survey's mixer is taken."""
+    stored = store.mixed.manifest(name)
+    if stored is None or stored.state == "open":
+        raise Hidden("the mixer has not passed on the answers yet", "once the mixer passed them on")
+    if stored.state == "refused":
+        raise Hidden(
+            "there are no results, because the batch of the survey's mixer was refused:"
+            f" {stored.why}",
+            "hidden: the mixer's batch was refused",
+        )
 
 
 def _require_reader(store: Store, survey: Survey) -> None:

@@ -1,26 +1,69 @@
-"""Stores what the server has of surveys with a mixer: its keys of envelopes, and the batches."""
+"""Stores what the server has of surveys with a mixer: its keys of envelopes, and the batches.
+
+The keys and the bytes of a batch are deleted in the transaction that stores its reports, and the
+same transaction marks the survey for the rewrite that erases order. The rewrite removes what is
+left of them on the disk. So a process that is killed between any two steps leaves nothing behind.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from threading import Event
 
-from deniably.trust.envelope import OpeningKey, new_opening_key
-from deniably_server.storage.engines.engine import Connection
-from deniably_server.storage.tables.envelope_keys import enter_envelope_key
+import msgspec
+
+from deniably.survey.survey import Survey
+from deniably.trust.batch import Manifest
+from deniably.trust.envelope import OpeningKey, new_opening_key, read_opening_key
+from deniably.trust.opened_batch import OpenedBatch, OpenedReport
+from deniably_server.errors import Conflict, NotClosed, WrongPlace
+from deniably_server.storage.engines.engine import Connection, ReportRow
+from deniably_server.storage.tables.envelope_keys import (
+    enter_envelope_key,
+    find_envelope_key,
+    remove_envelope_key,
+)
+from deniably_server.storage.tables.mixed import (
+    StoredManifest,
+    batch_state,
+    enter_hashes,
+    enter_manifest,
+    enter_piece,
+    find_manifest,
+    hash_block,
+    held_bytes,
+    open_batches,
+    piece_at,
+    remove_pieces,
+    settle,
+)
+from deniably_server.storage.tables.surveys import find_state
+from deniably_server.storage.tables.tallies import AddedCounts, add_counts
+from deniably_server.storage.writing.order_erasure import mark
 
 Opened = Callable[[], AbstractContextManager[Connection]]
+
+_AT_ONCE = 10_000
+"""Reports that are inserted by one statement."""
 
 
 class MixedStore:
     """The tables of surveys with a mixer in the store's database.
 
-    ``reading`` opens a connection to read; ``writing`` opens one in a transaction beside which no
-    other transaction writes. Every method raises Unavailable where the database does not answer.
+    ``reading`` opens a connection to read, and ``connection`` one without a transaction.
+    ``writing`` and ``adding`` open one in a transaction, as the store's other parts do.
+    ``needs_rewrite`` is set when something was deleted that must leave the disk, too. Every method
+    raises Unavailable where the database does not answer.
     """
 
-    def __init__(self, reading: Opened, writing: Opened) -> None:
-        self._reading, self._writing = reading, writing
+    def __init__(
+        self, reading: Opened, connection: Opened, writing: Opened, adding: Opened,
+        needs_rewrite: Event,
+    ) -> None:  # fmt: skip
+        self._reading, self._connection = reading, connection
+        self._writing, self._adding, self._needs_rewrite = writing, adding, needs_rewrite
 
     # --- keys of envelopes ------------------------------------------------------------------
 
@@ -38,3 +81,184 @@ class MixedStore:
         """Stores a key of envelopes. Raises as ``issue_key`` does."""
         with self._writing() as database:
             enter_envelope_key(database, key.public, key.text.decode(), token)
+
+    def key(self, name: str) -> OpeningKey | None:
+        """Returns the key of a survey; None where it has none, or it was deleted."""
+        with self._reading() as database:
+            text = find_envelope_key(database, name)
+        return None if text is None else read_opening_key(text.encode())
+
+    # --- manifests --------------------------------------------------------------------------
+
+    def manifest(self, name: str) -> StoredManifest | None:
+        """Returns what is known of a survey's batch; None before its mixer passed on a manifest."""
+        with self._reading() as database:
+            return find_manifest(database, name)
+
+    def senders(self, name: str) -> int:
+        """Returns how many people sent answers to a survey; 0 before its batch is taken."""
+        stored = self.manifest(name)
+        if stored is None or stored.state != "taken":
+            return 0
+        return read_manifest(stored).senders
+
+    def open_batches(self) -> list[str]:
+        """Returns the names of the surveys whose batches are open."""
+        with self._reading() as database:
+            return open_batches(database)
+
+    def begin_batch(self, name: str, manifest: Manifest, signature: str) -> None:
+        """Stores a verified manifest of a closed survey's batch; does nothing where it is stored.
+
+        Raises NotClosed where the survey is open, and Conflict where another manifest is known: a
+        survey has one batch, for ever.
+        """
+        text = manifest.canonical.decode()
+        with self._writing() as database:
+            if find_state(database, name) != "closed":
+                raise NotClosed(
+                    "the survey is open, and its mixer passes on the answers once it is closed"
+                )
+            known = find_manifest(database, name)
+            if known is None:
+                enter_manifest(database, name, text, signature)
+            elif known.manifest != text:
+                raise Conflict(
+                    "another batch of this survey is known, and there is one for ever: in two, the"
+                    " blanks would average out"
+                )
+
+    # --- bytes ------------------------------------------------------------------------------
+
+    def held(self, name: str) -> int:
+        """Returns how many bytes of an open batch are stored."""
+        with self._reading() as database:
+            return held_bytes(database, name)
+
+    def add_piece(self, name: str, start: int, data: bytes) -> None:
+        """Stores bytes of an open batch, which begin at ``start``; once this returns, they are on
+        disk. Does nothing where the batch is not open any more.
+
+        Raises WrongPlace where another number of bytes is stored.
+        """
+        with self._adding() as database:
+            database.takes_turn(name, wait=True)  # of two that send, one comes too late
+            if batch_state(database, name) != "open":
+                return
+            if (held := held_bytes(database, name)) != start:
+                raise WrongPlace(held)
+            if data:
+                enter_piece(database, name, start, data)
+
+    def pieces(self, name: str) -> Iterator[bytes]:
+        """Yields the stored bytes of an open batch in their order.
+
+        Each piece is read for itself: to open all envelopes takes long, and a transaction that
+        lasts so long holds up the cleaning of the disk.
+        """
+        start = 0
+        while True:
+            with self._reading() as database:
+                piece = piece_at(database, name, start)
+            if not piece:
+                return
+            yield piece
+            start += len(piece)
+
+    def begin_again(self, name: str) -> None:
+        """Deletes the bytes of an open batch, because they are not those that the mixer signed."""
+        with self._adding() as database:
+            database.takes_turn(name, wait=True)
+            if batch_state(database, name) == "open":
+                remove_pieces(database, name)
+
+    # --- the end of a batch -----------------------------------------------------------------
+
+    def refuse(self, name: str, why: str) -> None:
+        """Refuses an open batch as a whole, for good. Deletes its bytes and the survey's key."""
+        with self._adding() as database:
+            database.takes_turn(name, wait=True)
+            if batch_state(database, name) == "open":
+                settle(database, name, "refused", why=why)
+                _delete(database, name)
+        self._needs_rewrite.set()
+
+    def take(self, survey: Survey, opened: OpenedBatch) -> bool:
+        """Stores all reports of an open batch, in one transaction. Deletes its bytes and the
+        survey's key. Returns False, and stores nothing, where the batch is not open any more.
+
+        A report whose id another survey's report has is refused.
+        """
+        reports, taken = sorted(opened.reports), False
+        with self._connection() as database:
+            while not taken:
+                database.begin_taking()
+                if batch_state(database, survey.name) != "open":
+                    database.rollback()
+                    return False
+                known = _insert(database, survey, reports)
+                if known:
+                    database.rollback()
+                    reports = [each for n, each in enumerate(reports) if n not in known]
+                    continue
+                _count(database, survey, reports)
+                enter_hashes(database, survey.name, opened.hashes)
+                refused = opened.refused + len(opened.reports) - len(reports)
+                settle(database, survey.name, "taken", refused=refused)
+                _delete(database, survey.name)
+                database.commit()
+                taken = True
+        self._needs_rewrite.set()
+        return True
+
+    def hashes(self, name: str) -> Iterator[bytes]:
+        """Yields the list of received envelopes in blocks: the SHA-256 of each, ascending."""
+        number = 0
+        while True:
+            with self._reading() as database:
+                block = hash_block(database, name, number)
+            if not block:
+                return
+            yield block
+            number += 1
+
+
+def read_manifest(stored: StoredManifest) -> Manifest:
+    """Returns the manifest that is stored."""
+    return msgspec.json.decode(stored.manifest, type=Manifest)
+
+
+def _delete(database: Connection, name: str) -> None:
+    """Deletes what nobody needs once a batch is taken or refused, and sees to it that it leaves the
+    disk, too."""
+    remove_pieces(database, name)
+    remove_envelope_key(database, name)
+    mark(database, name)
+
+
+def _insert(database: Connection, survey: Survey, reports: list[OpenedReport]) -> set[int]:
+    """Insert reports; returns the indices of those whose ids are stored already."""
+    texts = [["null"] * len(survey.questions) for _ in survey.questions]
+    known: set[int] = set()
+
+    def row(report: OpenedReport) -> ReportRow:
+        cells = texts[report.question]
+        cells[report.question] = msgspec.json.encode(report.value).decode()
+        return report.id, survey.name, f"[{','.join(cells)}]", 0
+
+    for start in range(0, len(reports), _AT_ONCE):
+        rows = list(map(row, reports[start : start + _AT_ONCE]))
+        known.update(start + index for index in database.insert_new(rows))
+    return known
+
+
+def _count(database: Connection, survey: Survey, reports: list[OpenedReport]) -> None:
+    """Add reports to the tallies of a closed survey."""
+    names = [question.name for question in survey.questions]
+    repeated = Counter((report.question, report.value) for report in reports)
+    added = AddedCounts(Counter(), Counter())
+    for (question, value), count in repeated.items():
+        added.answered[survey.name, 0, names[question]] += count
+        for cell in value:
+            added.cells[survey.name, 0, names[question], cell] += count
+    add_counts(database, {(survey.name, 0): len(reports)}, added)

@@ -97,6 +97,7 @@ from deniably_server.storage.tables.surveys import (
 )
 from deniably_server.storage.tables.tallies import (
     begin_tallies,
+    blanks_among,
     find_total,
     merge_shards,
     merged,
@@ -166,7 +167,13 @@ class Store(BaseStore):
             self._reading, self._transaction, partial(self._transaction, alone=False)
         )
         """The studio's part of the database: groups, sessions and drafts of surveys."""
-        self.mixed = MixedStore(self._reading, self._transaction)
+        self.mixed = MixedStore(
+            self._reading,
+            self._connection,
+            self._transaction,
+            partial(self._transaction, alone=False),
+            self.needs_rewrite,
+        )
         """The part of the database for what mixers pass on."""
 
     whole_reports = True
@@ -399,12 +406,13 @@ class Store(BaseStore):
 
     def reports(self, name: str, strata: Collection[int] | None = None) -> int:
         """Returns the exact number of a survey's reports now: of those in ``strata``, by default
-        of all.
+        of all. Where a mixer passed them on, it is the number of people who sent.
 
         The number must not be shown where results are hidden. Raises NotFound where there is no
         such survey.
         """
-        self.survey(name)
+        if self.survey(name).mixer:
+            return self.mixed.senders(name)
         with self._reading() as database:
             if strata is None:
                 return find_total(database, name)
@@ -434,9 +442,11 @@ class Store(BaseStore):
             return tallies_of(survey, current(database, name, strata))
 
     def shown_reports(self, name: str, strata: Collection[int] | None = None) -> int:
-        """Returns the number of reports behind ``shown_tally`` of these strata. Raises NotFound
-        where there is no such survey."""
+        """Returns the number of reports behind ``shown_tally`` of these strata, or of people who
+        sent to a mixer. Raises NotFound where there is no such survey."""
         survey = self.survey(name)
+        if survey.mixer:
+            return self.mixed.senders(name)
         with self._reading() as database, one_state(database):
             if strata is None:
                 reports = shown_reports(database, survey)
@@ -462,9 +472,10 @@ class Store(BaseStore):
         return [[row.get(question.name, 0) for question in survey.questions] for row in rows]
 
     def shown_counts(self, name: str) -> ShownCounts:
-        """Returns the numbers of reports that ``shown_tally`` is made of, without reading the
-        tallies. Raises NotFound where there is no such survey."""
+        """Returns the numbers of reports that ``shown_tally`` is made of, without blanks. Does not
+        read the tallies. Raises NotFound where there is no such survey."""
         survey = self.survey(name)
+        senders = self.mixed.senders(name) if survey.mixer else None
         with self._reading() as database, one_state(database):
             reports = dict(shown_reports(database, survey))
             repairs = find_setting(database, _REPAIRS) or "0"
@@ -472,7 +483,8 @@ class Store(BaseStore):
         if survey.complete:
             return ShownCounts(everybody, everybody, repairs)
         fewest = min(reports.get(question.name, 0) for question in survey.questions)
-        return ShownCounts(everybody, fewest, repairs)
+        fewest -= blanks_among(survey, fewest)
+        return ShownCounts(everybody if senders is None else senders, fewest, repairs)
 
     def recount(self, name: str) -> dict[str, Tally]:
         """Returns the tallies as counted again from all stored reports, by question. Raises

@@ -133,7 +133,7 @@ def _keys(store: Store) -> list[Finding]:
 
 
 def _difference(name: str, question: str, tally: Tally, counted: Tally) -> str:
-    kept, right = f"{counting.counted(tally.n, 'report')}", f"{counted.n:,}"
-    if tally.n == counted.n:
-        kept, right = "other counts", f"those of its {counting.counted(counted.n, 'report')}"
+    kept, right = f"{counting.counted(tally.reports, 'report')}", f"{counted.reports:,}"
+    if tally.reports == counted.reports:
+        kept, right = "other counts", f"those of its {counting.counted(counted.reports, 'report')}"
     return f"{name}, {question}: the tally has {kept}, and not {right}"
