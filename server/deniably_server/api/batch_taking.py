@@ -78,6 +78,7 @@ class BatchTaker:
         except Exception as error:  # one batch must not hold up the others
             _log(error)
             return False
+        self._store.needs_rewrite.set()  # the process that took it has no thread that erases
         return True
 
 
