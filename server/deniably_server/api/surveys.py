@@ -10,6 +10,7 @@ from flask import Blueprint, Response, current_app, request
 from deniably.authoring import compiling
 from deniably.core.counting import counted
 from deniably.core.errors import BadSignature
+from deniably.survey.mixer import Mixer
 from deniably.survey.strata import query_of, stratum_text
 from deniably.survey.survey import Survey
 from deniably.trust.signing import check_form
@@ -41,9 +42,11 @@ class SurveyAnswer(TypedDict):
 
 class ChangedAnswer(SurveyAnswer):
     """A survey after a change. If the survey is now closed, ``reports`` is its final number of
-    reports, or null if there are too few for results."""
+    reports, or null if there are too few for results. ``mixer`` says who runs the survey's mixer,
+    where that passes on the answers now; ``reports`` is null until then."""
 
     reports: NotRequired[int | None]
+    mixer: NotRequired[str]
 
 
 class SurveyChange(msgspec.Struct, forbid_unknown_fields=True):
@@ -129,6 +132,8 @@ def change(name: str) -> Response:
     card = _card(survey) | {"state": wanted.state}
     if wanted.state == "closed":
         card["reports"] = final_count(survey)
+        if isinstance(survey.mixer, Mixer) and store.mixed.is_awaited(name):
+            card["mixer"] = survey.mixer.by
     return json_answer(card)
 
 
@@ -156,11 +161,14 @@ def quotas() -> Quotas:
 
 
 def require_results(survey: Survey) -> None:
-    """Raises TooFew if an open survey has fewer reports than its results need.
+    """Raises TooFew if an open survey has fewer reports than its results need. Where a mixer has
+    them, nobody here knows how many there are.
 
     The refusal does not give the count: repeated requests would show when each report comes.
     """
     least = survey.results.minimum
+    if survey.mixer:
+        return
     if current_store().state(survey.name) == "open" and final_count(survey) is None:
         raise TooFew(
             f"the survey {survey.name} has fewer than {counted(least, 'report')} so far, and its"

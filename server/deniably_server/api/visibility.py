@@ -49,8 +49,9 @@ def visible_survey(name: str) -> VisibleSurvey:
     if rules.to == "analysts":
         _require_reader(store, survey)  # the rules below hold for analysts, too
     if state == "open" and not rules.while_open:
+        also = " and its mixer passed on the answers" if survey.mixer else ""
         raise Hidden(
-            "the results are shown once the survey is closed, and from"
+            f"the results are shown once the survey is closed{also}, and from"
             f" {counted(rules.minimum, 'report')} on",
             "once it is closed",
         )
@@ -74,10 +75,10 @@ def visible_survey(name: str) -> VisibleSurvey:
 
 def _require_batch(store: Store, name: str) -> None:
     """Raise Hidden before the batch of a closed survey's mixer is taken."""
-    stored = store.mixed.manifest(name)
-    if stored is None or stored.state == "open":
+    if store.mixed.is_awaited(name):
         raise Hidden("the mixer has not passed on the answers yet", "once the mixer passed them on")
-    if stored.state == "refused":
+    stored = store.mixed.manifest(name)
+    if stored is not None and stored.state == "refused":
         raise Hidden(
             "there are no results, because the batch of the survey's mixer was refused:"
             f" {stored.why}",

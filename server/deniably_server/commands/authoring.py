@@ -304,6 +304,7 @@ def close(name: str, server: str, token: str, path: Path | None, yes: bool) -> N
 
     You need the token that published it, or any author's token and the author's key. If it has
     fewer reports than its minimum, its results stay hidden for ever; the command asks you first.
+    The server does not know how many answers a mixer holds.
     """
     address = f"{base(server)}/api/surveys/{quote(name, safe='')}"
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
@@ -323,6 +324,10 @@ def close(name: str, server: str, token: str, path: Path | None, yes: bool) -> N
             click.confirm("Close it now, for good?", abort=True, err=True)
         closed = call("PATCH", address, headers, b'{"state":"closed"}')
     count = closed.get("reports")
+    if by := closed.get("mixer"):
+        click.echo(one_line(f"{name} is closed; the mixer of {by} passes on the answers now"))
+        click.echo(f"{'results':<10}  {base(server)}/surveys/{quote(name, safe='')}")
+        return
     if not isinstance(count, int):
         click.echo(f"{name} is closed, with fewer reports than its results need")
         return

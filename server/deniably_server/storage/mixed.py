@@ -102,6 +102,11 @@ class MixedStore:
             return 0
         return read_manifest(stored).senders
 
+    def is_awaited(self, name: str) -> bool:
+        """Returns whether the batch of a survey is still to come, or to be checked."""
+        stored = self.manifest(name)
+        return stored is None or stored.state == "open"
+
     def open_batches(self) -> list[str]:
         """Returns the names of the surveys whose batches are open."""
         with self._reading() as database:
