@@ -126,11 +126,12 @@ class NotClosed(Refusal):
 
 
 class WrongPlace(Refusal):
-    """The bytes of a batch do not begin where the ``held`` bytes end that are stored."""
+    """The bytes of a batch do not begin where those that are stored end; ``held`` is their
+    number."""
 
-    def __init__(self, held: int) -> None:
+    def __init__(self, why: str, held: int = 0) -> None:
         self.held = held
-        super().__init__(f"{held:,} bytes of the batch are stored; go on from there")
+        super().__init__(why)
 
 
 class TooFew(Refusal):

@@ -151,7 +151,8 @@ class MixedStore:
             if batch_state(database, name) != "open":
                 return
             if (held := held_bytes(database, name)) != start:
-                raise WrongPlace(held)
+                why = f"{held:,} bytes of the batch are stored; go on from there"
+                raise WrongPlace(why, held)
             if data:
                 enter_piece(database, name, start, data)
 
@@ -194,27 +195,39 @@ class MixedStore:
 
         A report whose id another survey's report has is refused.
         """
-        reports, taken = sorted(opened.reports), False
+        reports = sorted(opened.reports)
+        known = self._take(survey, opened, reports)
+        while known:
+            reports = [each for number, each in enumerate(reports) if number not in known]
+            known = self._take(survey, opened, reports)
+        if known is None:
+            return False
+        self._needs_rewrite.set()
+        return True
+
+    def _take(
+        self, survey: Survey, opened: OpenedBatch, reports: list[OpenedReport]
+    ) -> set[int] | None:
+        """Store reports; returns the indices of those whose ids are stored already, and stores
+        nothing if there are any. Returns None where the batch is not open any more."""
+        # Before the transaction, for which writers may have to wait.
+        rows, counts = _rows(survey, reports), _counts(survey, reports)
         with self._connection() as database:
-            while not taken:
-                database.begin_taking()
-                if batch_state(database, survey.name) != "open":
-                    database.rollback()
-                    return False
-                known = _insert(database, survey, reports)
-                if known:
-                    database.rollback()
-                    reports = [each for n, each in enumerate(reports) if n not in known]
-                    continue
-                _count(database, survey, reports)
+            database.begin_taking()
+            if batch_state(database, survey.name) != "open":
+                return None
+            known: set[int] = set()
+            for start in range(0, len(rows), _AT_ONCE):
+                stored = database.insert_new(rows[start : start + _AT_ONCE])
+                known.update(start + index for index in stored)
+            if not known:
+                add_counts(database, {(survey.name, 0): len(reports)}, counts)
                 enter_hashes(database, survey.name, opened.hashes)
                 refused = opened.refused + len(opened.reports) - len(reports)
                 settle(database, survey.name, "taken", refused=refused)
                 _delete(database, survey.name)
                 database.commit()
-                taken = True
-        self._needs_rewrite.set()
-        return True
+            return known
 
     def hashes(self, name: str) -> Iterator[bytes]:
         """Yields the list of received envelopes in blocks: the SHA-256 of each, ascending."""
@@ -241,29 +254,24 @@ def _delete(database: Connection, name: str) -> None:
     mark(database, name)
 
 
-def _insert(database: Connection, survey: Survey, reports: list[OpenedReport]) -> set[int]:
-    """Insert reports; returns the indices of those whose ids are stored already."""
-    texts = [["null"] * len(survey.questions) for _ in survey.questions]
-    known: set[int] = set()
+def _rows(survey: Survey, reports: list[OpenedReport]) -> list[ReportRow]:
+    """The rows of the table of reports: each report has a value of one question."""
+    texts: dict[tuple[int, tuple[int, ...]], str] = {}
 
-    def row(report: OpenedReport) -> ReportRow:
-        cells = texts[report.question]
-        cells[report.question] = msgspec.json.encode(report.value).decode()
-        return report.id, survey.name, f"[{','.join(cells)}]", 0
+    def text(question: int, value: tuple[int, ...]) -> str:
+        cells = ["null"] * len(survey.questions)
+        cells[question] = msgspec.json.encode(value).decode()
+        return texts.setdefault((question, value), f"[{','.join(cells)}]")
 
-    for start in range(0, len(reports), _AT_ONCE):
-        rows = list(map(row, reports[start : start + _AT_ONCE]))
-        known.update(start + index for index in database.insert_new(rows))
-    return known
+    return [(each.id, survey.name, texts.get(each[1:]) or text(*each[1:]), 0) for each in reports]
 
 
-def _count(database: Connection, survey: Survey, reports: list[OpenedReport]) -> None:
-    """Add reports to the tallies of a closed survey."""
+def _counts(survey: Survey, reports: list[OpenedReport]) -> AddedCounts:
+    """What the reports add to the tallies."""
     names = [question.name for question in survey.questions]
-    repeated = Counter((report.question, report.value) for report in reports)
     added = AddedCounts(Counter(), Counter())
-    for (question, value), count in repeated.items():
+    for (question, value), count in Counter(each[1:] for each in reports).items():
         added.answered[survey.name, 0, names[question]] += count
         for cell in value:
             added.cells[survey.name, 0, names[question], cell] += count
-    add_counts(database, {(survey.name, 0): len(reports)}, added)
+    return added

@@ -123,7 +123,7 @@ KINDS = {
             "Taken by something else",
             409,
             "The report's id was used with other content, or the survey's name with another"
-            " definition.",
+            " definition, or another batch of the survey's mixer is known.",
         ),
         Kind(
             "closed",
