@@ -131,11 +131,11 @@ def test_results_wait_and_say_for_what(
         ]),
         ("closed", "awaited", None, [
             f"The survey is closed. The mixer of {BY} has not passed on the answers yet.",
-            "The results are shown after that, from 3 people on.",
+            "If fewer than 3 people have sent, it deletes what came, and there are no results.",
         ]),
         ("on the way", "open", None, [
             f"The survey is closed. The mixer of {BY} has not passed on the answers yet.",
-            "The results are shown after that, from 3 people on.",
+            "If fewer than 3 people have sent, it deletes what came, and there are no results.",
         ]),
         ("taken", "taken", 40, [
             f"The survey is closed, and the mixer of {BY} has passed on the answers of 40 people.",

@@ -447,7 +447,9 @@ def test_a_batch_whose_last_byte_came_before_a_crash_is_taken_at_the_next_reques
 ) -> None:
     batch = some.batch()
     announced(client, some, batch)
-    store.mixed.add_piece("council", 0, batch.envelopes)  # and the process ended here
+    store.mixed.add_piece(
+        "council", 0, batch.envelopes, len(batch.envelopes)
+    )  # and the process ended here
     assert whole_batches(store) == ["council"]
 
     assert announced(client, some, batch).json["state"] == "taken"
@@ -459,7 +461,7 @@ def test_only_one_of_two_processes_stores_a_batch(
 ) -> None:
     batch = some.batch()
     announced(client, some, batch)
-    store.mixed.add_piece("council", 0, batch.envelopes)
+    store.mixed.add_piece("council", 0, batch.envelopes, len(batch.envelopes))
 
     with closing(Store(address)) as other, ThreadPoolExecutor(4) as threads:
         list(threads.map(lambda each: take(each, "council"), [store, other] * 2))
@@ -517,6 +519,30 @@ def test_the_doctor_counts_a_batch_again(client: FlaskClient, store: Store, some
 
     assert store.tally("council") == right
     assert examine(store) == []
+
+
+def test_the_doctor_misses_a_key_and_a_part_of_the_list(
+    client: FlaskClient, store: Store, some: PassedOn, address: str
+) -> None:
+    other = passed_on(name="other").publish(store)
+    send(client, other, other.batch())
+    store.erase_order()
+    assert examine(store) == []
+    with store._transaction() as database:
+        database.execute("DELETE FROM envelope_keys WHERE survey = 'council'")
+        for trigger in ("received_envelopes_stay", "received_envelopes_never_change"):
+            if not address.startswith("postgresql:"):
+                database.execute(f"DROP TRIGGER {trigger}")
+        if address.startswith("postgresql:"):
+            database.execute("DROP TRIGGER received_envelopes_never_change ON mixed_hashes")
+        database.execute("DELETE FROM mixed_hashes WHERE survey = 'other'")
+
+    found = {each.what for each in examine(store)}
+
+    assert {
+        "council: the key that opens its answers is gone; restore a backup",
+        "other: the list of received envelopes is not whole; restore a backup",
+    } <= found
 
 
 def test_another_batch_cannot_come_in_past_the_application(store: Store, some: PassedOn) -> None:

@@ -178,7 +178,7 @@ def test_a_process_may_die_at_every_step(nursery: Nursery, tmp_path: Path) -> No
             store.erase_order()
             batch = some.batch()
             store.mixed.begin_batch("council", batch.manifest, batch.signature)
-            store.mixed.add_piece("council", 0, batch.envelopes)
+            store.mixed.add_piece("council", 0, batch.envelopes, len(batch.envelopes))
 
         process = nursery.begin_program(DIES, [address, str(step)], log)
         ended = process.wait(PATIENCE) == 0

@@ -13,7 +13,7 @@ from typing import Annotated, TypedDict, cast
 import msgspec
 from flask import Blueprint, Response, current_app, request
 
-from deniably.core.errors import BadBatch, BadSignature, BadSurvey, Problem
+from deniably.core.errors import BadSignature, BadSurvey, Problem
 from deniably.survey.mixer import Mixer
 from deniably.survey.survey import Survey
 from deniably.trust.batch import Manifest
@@ -24,7 +24,7 @@ from deniably_server.errors import BadParameter, NotFound, Unsigned
 from deniably_server.guard.app_state import current_store
 from deniably_server.guard.auth import require
 from deniably_server.guard.own_address import is_own_host
-from deniably_server.storage.mixed import read_manifest
+from deniably_server.storage.mixed import HASH, read_manifest
 from deniably_server.storage.tables.mixed import BatchState, StoredManifest
 from deniably_server.web.answer import json_answer
 from deniably_server.web.body import JSON, decoded, read_body
@@ -34,7 +34,6 @@ blueprint = Blueprint("mixed", __name__)
 
 OCTETS = "application/octet-stream"
 _FOR_EVER = "public, max-age=31536000, immutable"
-_HASH = 32
 _PLACE = re.compile(r"[0-9]{1,12}")
 _NO_BATCH = "the mixer of this survey has passed on no manifest yet"
 
@@ -132,9 +131,7 @@ def add(name: str) -> Response:
     if stored is None:
         raise NotFound(_NO_BATCH)
     size = batch_size(survey, read_manifest(stored))
-    if stored.state == "open" and start + len(data) > size and store.mixed.held(name) == start:
-        raise BadBatch(f"the batch has {size:,} bytes, and more came")
-    store.mixed.add_piece(name, start, data)
+    store.mixed.add_piece(name, start, data, size)
     return _progress(survey)
 
 
@@ -160,7 +157,7 @@ def envelopes(name: str) -> Response:
     device takes the whole list and looks for its own, so nobody learns whose it looks for."""
     stored = _taken(_mixed_survey(name))
     response = Response(current_store().mixed.hashes(name), mimetype=OCTETS)
-    response.content_length = _HASH * read_manifest(stored).envelopes
+    response.content_length = HASH * read_manifest(stored).envelopes
     response.headers["Cache-Control"] = _FOR_EVER
     return response
 

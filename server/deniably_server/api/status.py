@@ -154,7 +154,8 @@ def _at_mixer(survey: Survey, mixer: Mixer, state: State) -> list[str]:
         ]
     return [
         f"The survey is closed. The mixer of {mixer.by} has not passed on the answers yet.",
-        shown,
+        f"If fewer than {people(survey.results.minimum)} have sent, it deletes what came, and there"
+        " are no results.",
     ]
 
 

@@ -14,6 +14,7 @@ from threading import Event
 
 import msgspec
 
+from deniably.core.errors import BadBatch
 from deniably.survey.survey import Survey
 from deniably.trust.batch import Manifest
 from deniably.trust.envelope import OpeningKey, new_opening_key, read_opening_key
@@ -45,6 +46,8 @@ from deniably_server.storage.writing.order_erasure import mark
 
 Opened = Callable[[], AbstractContextManager[Connection]]
 
+HASH = 32
+"""Bytes of a SHA-256, in the list of received envelopes."""
 _AT_ONCE = 10_000
 """Reports that are inserted by one statement."""
 
@@ -140,11 +143,12 @@ class MixedStore:
         with self._reading() as database:
             return held_bytes(database, name)
 
-    def add_piece(self, name: str, start: int, data: bytes) -> None:
-        """Stores bytes of an open batch, which begin at ``start``; once this returns, they are on
-        disk. Does nothing where the batch is not open any more.
+    def add_piece(self, name: str, start: int, data: bytes, size: int) -> None:
+        """Stores bytes of an open batch of ``size`` bytes, which begin at ``start``; once this
+        returns, they are on disk. Does nothing where the batch is not open any more.
 
-        Raises WrongPlace where another number of bytes is stored.
+        Raises WrongPlace where another number of bytes is stored, and BadBatch where more came than
+        the batch has.
         """
         with self._adding() as database:
             database.takes_turn(name, wait=True)  # of two that send, one comes too late
@@ -153,6 +157,8 @@ class MixedStore:
             if (held := held_bytes(database, name)) != start:
                 why = f"{held:,} bytes of the batch are stored; go on from there"
                 raise WrongPlace(why, held)
+            if start + len(data) > size:
+                raise BadBatch(f"the batch has {size:,} bytes, and more came")
             if data:
                 enter_piece(database, name, start, data)
 
