@@ -21,6 +21,7 @@ from deniably_server.api import (
     home,
     how,
     lab,
+    mixed,
     openapi,
     paper_texts,
     question_figures,
@@ -85,6 +86,7 @@ def create_app(
     app.register_blueprint(register.blueprint)
     app.register_blueprint(reports.reports)
     app.register_blueprint(batches)
+    app.register_blueprint(mixed.blueprint)
     app.register_blueprint(tickets)
     app.register_blueprint(results.blueprint)
     app.register_blueprint(report_files.blueprint)

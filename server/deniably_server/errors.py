@@ -15,6 +15,8 @@ DeniablyError
     NotFound              no such survey or page
     Conflict              the id or the name is in use with other content
     Closed                the survey takes no more reports
+    NotClosed             the survey is open, so its mixer passes nothing on yet
+    WrongPlace            the bytes of a batch do not begin where those that are stored end
     TooFew                closing the survey now would hide its results for ever
     TooLarge              the report is longer than 1 MiB, or the draft than 256 kB
     UnsupportedMediaType  the body is of another media type
@@ -117,6 +119,19 @@ class Conflict(Refusal):
 
 class Closed(Refusal):
     """The survey is closed for good and takes no more reports."""
+
+
+class NotClosed(Refusal):
+    """The survey is open, so its mixer passes nothing on yet."""
+
+
+class WrongPlace(Refusal):
+    """The bytes of a batch do not begin where those that are stored end; ``held`` is their
+    number."""
+
+    def __init__(self, why: str, held: int = 0) -> None:
+        self.held = held
+        super().__init__(why)
 
 
 class TooFew(Refusal):

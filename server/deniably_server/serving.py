@@ -14,6 +14,7 @@ from typing import cast
 import click
 from flask import Flask
 
+from deniably_server.api.batch_taking import BatchTaker, taking, use_taker
 from deniably_server.api.cached_views import answerer, use_file_queue, use_queue
 from deniably_server.api.computation_queue import ComputationQueue
 from deniably_server.api.quick_checks import CheckTurns, checker, use_checks
@@ -34,7 +35,7 @@ from deniably_server.wire.uvicorn_server import most_connections, run_until_stop
 
 _WORKERS = "deniably_workers"
 """The extension of the application that computes: for everybody, for holders of tokens alone, files
-of reports, and checks of drafts."""
+of reports, the batches of mixers, and checks of drafts."""
 _STAY = 60
 """Seconds that a request stays for a computation that has begun, at least: on a busy machine one
 takes many times its processor time. Then it is refused, and finds the answer when it comes back."""
@@ -44,6 +45,8 @@ files that are made; and the process that makes them steps back so far."""
 _CHECK, _CHECK_BY_CLOCK = 2, 30
 """A check of a draft may take so many seconds of processor time, and so many by the clock: on a
 busy machine the process steps back for those that take reports."""
+_BATCH = 3600
+"""Seconds of processor time that it may take to open a mixer's batch: the largest takes minutes."""
 _FOR_HOLDERS = 5
 """How far the process of holders steps back; that of everybody steps back further."""
 
@@ -109,6 +112,7 @@ def _application(config: Mapping[str, object], shared: Path | None, files: Path 
     worker = WorkerProcess(prepare, longest)  # it forks: before threads
     reserved = WorkerProcess(prepare, longest, niceness=_FOR_HOLDERS)
     maker = WorkerProcess(prepare, _FILE * longest, niceness=_FOR_FILES)
+    taker = WorkerProcess(partial(_takes, config), _BATCH, niceness=_FOR_FILES)
     checks = lasting_process(partial(_checks, config), _CHECK, _CHECK_BY_CLOCK)
     form = cast(Form, config["LOG"])
     log_faults(form, by_thread=True)
@@ -132,7 +136,8 @@ def _application(config: Mapping[str, object], shared: Path | None, files: Path 
         use_file_queue(app, making)
     use_checks(app, CheckTurns(checks.ask, max(1, cast(int, config["THREADS"]) // 4)))
     metrics.watch_lengths(lambda: Counter(queue.lengths()) + Counter(making.lengths()))
-    app.extensions[_WORKERS] = (worker, reserved, maker, checks)
+    use_taker(app, BatchTaker(app.extensions["deniably"], taker.ask))
+    app.extensions[_WORKERS] = (worker, reserved, maker, taker, checks)
     erase_order_after_closings(app.extensions["deniably"])
     return app
 
@@ -142,6 +147,13 @@ def _answers(config: Mapping[str, object], files: Path | None) -> Answerer:
     log_faults(cast(Form, config["LOG"]))
     await_database(str(config["DATABASE"]))
     return answerer(create_app(config, files=files))
+
+
+def _takes(config: Mapping[str, object]) -> Answerer:
+    """Create what takes the batches of mixers, in the process that does nothing else."""
+    log_faults(cast(Form, config["LOG"]))
+    await_database(str(config["DATABASE"]))
+    return taking(Store(str(config["DATABASE"])))
 
 
 def _checks(config: Mapping[str, object]) -> Answerer:

@@ -98,6 +98,14 @@ def test_no_table_of_answers_has_room_for_a_time_an_address_or_an_order(
         # How many invitations were made, and of nobody's.
         "issued": [("survey", "TEXT"), ("stratum", "INTEGER"), ("invitations", "INTEGER")],
         "settings": [("key", "TEXT"), ("value", "TEXT")],
+        # The day is that of the author, who asks for a key.
+        "envelope_keys": [("open", "TEXT"), ("secret", "TEXT"), ("token", "TEXT"), ("day", "TEXT"),
+                          ("survey", "TEXT")],
+        # A batch is in the order of random keys, and its pieces are deleted.
+        "mixed": [("survey", "TEXT"), ("manifest", "TEXT"), ("signature", "TEXT"),
+                  ("state", "TEXT"), ("refused", "INTEGER"), ("why", "TEXT")],
+        "mixed_pieces": [("survey", "TEXT"), ("start", "INTEGER"), ("bytes", "BLOB")],
+        "mixed_hashes": [("survey", "TEXT"), ("number", "INTEGER"), ("hashes", "BLOB")],
         # Of who runs and writes surveys: a last day, and of nobody's report.
         "tokens": [("id", "TEXT"), ("hash", "TEXT"), ("role", "TEXT"), ("survey", "TEXT"),
                    ("until", "TEXT"), ("note", "TEXT"), ("revoked", "INTEGER")],

@@ -9,8 +9,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from deniably.authoring.compiling import publish_text
-from deniably.authoring.survey_files import load_survey, with_named_files
+from deniably.authoring.survey_files import load_survey
 from deniably.core.errors import Refused
 from deniably.survey.report import separate_reports
 from deniably.survey.survey import Survey, as_survey
@@ -28,7 +27,6 @@ from support.material import (
     lines_headers,
     new_token,
     signed,
-    signed_headers,
 )
 from support.studio import founded
 
@@ -95,21 +93,6 @@ def file(tmp_path: Path) -> Path:
     return file
 
 
-def test_a_server_without_a_key_of_envelopes_publishes_no_such_survey(
-    client: FlaskClient, author: dict[str, str], file: Path
-) -> None:
-    text = with_named_files(file.read_bytes(), file.parent)
-    headers = author | signed_headers(publish_text(text))
-
-    answer = client.post(
-        "/api/surveys", data=text, headers=headers, content_type="application/yaml"
-    )
-
-    assert_problem(answer, 422, "bad-survey")
-    assert "this server has no key of envelopes" in answer.text
-    assert client.get("/api/surveys/council").status_code == 404
-
-
 def test_the_studio_publishes_none_either_and_says_that_it_cannot_be_tried(app: Flask) -> None:
     group = founded(app)
     mixer = {"offer": msgspec.to_builtins(OFFER), "odds": 3, "open": OPEN}
@@ -122,7 +105,7 @@ def test_the_studio_publishes_none_either_and_says_that_it_cannot_be_tried(app: 
     tried = group.get(group.trial_link(draft))
 
     assert refused.status_code == 422
-    assert "this server has no key of envelopes" in refused.text
+    assert "the studio publishes no survey with a mixer yet" in refused.text
     assert "Mixer: a survey with one cannot be tried yet; leave it out" in tried.text
 
 
@@ -152,12 +135,10 @@ def test_a_file_without_the_servers_key_has_no_digest_and_is_not_signed(file: Pa
     file.write_text(WRITTEN.replace(f', open: "{OPEN}"', ""), encoding="utf-8")
 
     checked, signed = call("check", file), call("sign", file, "--yes")
-    published = call("publish", file, "--token", "x", "--server", "http://127.0.0.1:9")
 
     assert "digest" not in checked.stdout
-    for done in (signed, published):
-        assert done.returncode == 1
-        assert "$.mixer.open: the key of envelopes of the survey's server is missing" in done.stderr
+    assert signed.returncode == 1
+    assert "$.mixer.open: the key of envelopes of the survey's server is missing" in signed.stderr
 
 
 def test_a_file_is_planned_for_a_margin(file: Path) -> None:

@@ -30,6 +30,10 @@ OPEN, OVER = survey_named("open"), survey_named("over", ask=1)
 
 
 LATER = (
+    "mixed_hashes",
+    "mixed_pieces",
+    "mixed",
+    "envelope_keys",
     "trials",
     "published_drafts",
     "deeds",

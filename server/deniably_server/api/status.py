@@ -6,12 +6,13 @@ therefore rounded down to tens and renewed at most once in five minutes, like th
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import Literal, TypedDict
 
 from flask import Blueprint, Response, render_template, request
 
-from deniably.core.counting import counted
+from deniably.core.counting import counted, people
 from deniably.results.subgroups import shown_subgroups
+from deniably.survey.mixer import Mixer
 from deniably.survey.strata import members
 from deniably.survey.survey import ResultsRule, Survey
 from deniably_server.api.metrics import current_metrics
@@ -19,6 +20,7 @@ from deniably_server.api.surveys import final_count
 from deniably_server.guard.app_state import current_store
 from deniably_server.guard.auth import is_bearer, require
 from deniably_server.guard.ownership import require_owner_or_scope
+from deniably_server.storage.tables.mixed import StoredManifest
 from deniably_server.storage.tables.surveys import State
 from deniably_server.watching.coarse_counts import EVERY, STEP
 from deniably_server.web.answer import json_answer
@@ -44,6 +46,10 @@ class StatusResult(TypedDict):
     ``reports`` is exact, or None if there are fewer than ``minimum``. ``subgroups`` has the
     subgroups of a closed survey that have results; it is None without strata, and wherever
     ``reports`` is rounded or None.
+
+    ``mixed`` is None without a mixer. Else it says where the answers are: "awaited" at the mixer,
+    "open" while they are passed on, "taken", or "refused". ``reports`` is then the number of people
+    who sent, and None before the answers are taken.
     """
 
     survey: str
@@ -55,6 +61,7 @@ class StatusResult(TypedDict):
     minimum: int
     while_open: bool
     subgroups: list[SubgroupStatus] | None
+    mixed: Literal["awaited", "open", "taken", "refused"] | None
     sentences: list[str]
 
 
@@ -85,6 +92,8 @@ def _status(name: str) -> StatusResult:
 
 def survey_status(survey: Survey) -> StatusResult:
     """Returns the status of a survey. The caller must have checked permission."""
+    if isinstance(survey.mixer, Mixer):
+        return _mixed_status(survey, survey.mixer)
     name, state = survey.name, current_store().state(survey.name)
     rules, coarse = survey.results, state == "open"
     reports = _coarse_count(name) if coarse else final_count(survey)
@@ -101,8 +110,71 @@ def survey_status(survey: Survey) -> StatusResult:
         "minimum": rules.minimum,
         "while_open": rules.while_open,
         "subgroups": None if coarse or reports is None else _subgroups(survey),
+        "mixed": None,
         "sentences": _open(reports or 0, survey) if coarse else closed,
     }
+
+
+def _mixed_status(survey: Survey, mixer: Mixer) -> StatusResult:
+    """The status of a survey whose answers a mixer has, or had."""
+    store = current_store()
+    state, stored = store.state(survey.name), store.mixed.manifest(survey.name)
+    reports = final_count(survey)
+    sentences = _at_mixer(survey, mixer, state)
+    if stored is not None and stored.state == "taken":
+        sentences = [*_taken(mixer, stored, reports), *_shown(reports, survey.results)]
+    elif stored is not None and stored.state == "refused":
+        sentences = [
+            "The survey is closed, and there are no results: the batch of its mixer was refused.",
+            f"The reason: {stored.why}.",
+        ]
+    return {
+        "survey": survey.name,
+        "title": survey.title,
+        "state": state,
+        "reports": reports,
+        "step": None,
+        "seconds": None,
+        "minimum": survey.results.minimum,
+        "while_open": False,
+        "subgroups": None,
+        "mixed": "awaited" if stored is None else stored.state,
+        "sentences": sentences,
+    }
+
+
+def _at_mixer(survey: Survey, mixer: Mixer, state: State) -> list[str]:
+    shown = f"The results are shown after that, from {people(survey.results.minimum)} on."
+    if state == "open":
+        return [
+            f"The survey is open. Its answers wait at the mixer of {mixer.by}, which passes them on"
+            " once the survey is closed.",
+            "This server does not know how many people have sent. The mixer says so, in tens.",
+            shown,
+        ]
+    return [
+        f"The survey is closed. The mixer of {mixer.by} has not passed on the answers yet.",
+        f"If fewer than {people(survey.results.minimum)} have sent, it deletes what came, and there"
+        " are no results.",
+    ]
+
+
+def _taken(mixer: Mixer, stored: StoredManifest, reports: int | None) -> list[str]:
+    many = "" if reports is None else f" of {people(reports)}"
+    refused = f"{counted(stored.refused, 'envelope')} had no report in it, and was left out."
+    if stored.refused > 1:
+        refused = f"{stored.refused:,} envelopes had no report in them, and were left out."
+    return [
+        f"The survey is closed, and the mixer of {mixer.by} has passed on the answers{many}.",
+        f"It added {mixer.blanks:,} made-up answers to each question, which the results leave out.",
+        *([refused] if stored.refused else []),
+    ]
+
+
+def _shown(reports: int | None, rules: ResultsRule) -> list[str]:
+    if reports is not None:
+        return ["Its results are shown."]
+    return [f"Fewer than {people(rules.minimum)} answered, so the results stay hidden."]
 
 
 def _coarse_count(name: str) -> int:

@@ -9,11 +9,13 @@ from flask import Blueprint, Response, current_app, request
 
 from deniably.authoring import compiling
 from deniably.core.counting import counted
-from deniably.core.errors import BadSignature, BadSurvey, Problem
+from deniably.core.errors import BadSignature
+from deniably.survey.mixer import Mixer
 from deniably.survey.strata import query_of, stratum_text
 from deniably.survey.survey import Survey
 from deniably.trust.signing import check_form
 from deniably_server.api.cached_views import compiled
+from deniably_server.api.mixed import refuse_own_mixer
 from deniably_server.errors import Closed, Forbidden, TooFew, Unsigned
 from deniably_server.guard.app_state import current_store
 from deniably_server.guard.auth import require, require_scope
@@ -27,10 +29,6 @@ from deniably_server.web.operation import BODY, TOKEN, Operation
 surveys = Blueprint("surveys", __name__)
 
 _SCHEMA = "application/schema+json"
-_NO_KEY = (
-    "this server has no key of envelopes, so nobody could read what a mixer passes on; leave out"
-    " mixer"
-)
 
 
 class SurveyAnswer(TypedDict):
@@ -44,9 +42,11 @@ class SurveyAnswer(TypedDict):
 
 class ChangedAnswer(SurveyAnswer):
     """A survey after a change. If the survey is now closed, ``reports`` is its final number of
-    reports, or null if there are too few for results."""
+    reports, or null if there are too few for results. ``mixer`` says who runs the survey's mixer,
+    where that passes on the answers now; ``reports`` is null until then."""
 
     reports: NotRequired[int | None]
+    mixer: NotRequired[str]
 
 
 class SurveyChange(msgspec.Struct, forbid_unknown_fields=True):
@@ -94,7 +94,7 @@ def publish() -> Response:
         raise Unsigned(str(error)) from None
     survey = compiled(text)
     require_scope(token, survey.name)  # only now the name is known
-    refuse_mixer(survey)
+    refuse_own_mixer(survey)
     try:
         new = current_store().publish(survey, signature, token.id, quotas())
     except BadSignature as error:
@@ -132,6 +132,8 @@ def change(name: str) -> Response:
     card = _card(survey) | {"state": wanted.state}
     if wanted.state == "closed":
         card["reports"] = final_count(survey)
+        if isinstance(survey.mixer, Mixer) and store.mixed.is_awaited(name):
+            card["mixer"] = survey.mixer.by
     return json_answer(card)
 
 
@@ -152,12 +154,6 @@ def _require_owner(survey: Survey, token: Token) -> None:
     )
 
 
-def refuse_mixer(survey: Survey) -> None:
-    """Raises BadSurvey where a survey names a mixer: no server takes such a survey yet."""
-    if survey.mixer:
-        raise BadSurvey([Problem("$.mixer", _NO_KEY)])
-
-
 def quotas() -> Quotas:
     """Returns the quotas that the server's settings give every author's token."""
     surveys, room = (cast(int, current_app.config[key]) for key in ("SURVEYS", "ROOM"))
@@ -165,11 +161,14 @@ def quotas() -> Quotas:
 
 
 def require_results(survey: Survey) -> None:
-    """Raises TooFew if an open survey has fewer reports than its results need.
+    """Raises TooFew if an open survey has fewer reports than its results need. Where a mixer has
+    them, nobody here knows how many there are.
 
     The refusal does not give the count: repeated requests would show when each report comes.
     """
     least = survey.results.minimum
+    if survey.mixer:
+        return
     if current_store().state(survey.name) == "open" and final_count(survey) is None:
         raise TooFew(
             f"the survey {survey.name} has fewer than {counted(least, 'report')} so far, and its"

@@ -49,11 +49,14 @@ def visible_survey(name: str) -> VisibleSurvey:
     if rules.to == "analysts":
         _require_reader(store, survey)  # the rules below hold for analysts, too
     if state == "open" and not rules.while_open:
+        also = " and its mixer passed on the answers" if survey.mixer else ""
         raise Hidden(
-            "the results are shown once the survey is closed, and from"
+            f"the results are shown once the survey is closed{also}, and from"
             f" {counted(rules.minimum, 'report')} on",
             "once it is closed",
         )
+    if survey.mixer:
+        _require_batch(store, name)
     counts = store.shown_counts(name)
     if counts.fewest < rules.minimum:
         if state == "closed":
@@ -68,6 +71,19 @@ def visible_survey(name: str) -> VisibleSurvey:
     # After the tally, so that every respondent counted there is among the invited.
     invited = store.issued(name) if survey.invited is True else None
     return VisibleSurvey(survey, state, invited, (survey.digest, state, *counts, invited))
+
+
+def _require_batch(store: Store, name: str) -> None:
+    """Raise Hidden before the batch of a closed survey's mixer is taken."""
+    if store.mixed.is_awaited(name):
+        raise Hidden("the mixer has not passed on the answers yet", "once the mixer passed them on")
+    stored = store.mixed.manifest(name)
+    if stored is not None and stored.state == "refused":
+        raise Hidden(
+            "there are no results, because the batch of the survey's mixer was refused:"
+            f" {stored.why}",
+            "hidden: the mixer's batch was refused",
+        )
 
 
 def _require_reader(store: Store, survey: Survey) -> None:

@@ -5,14 +5,13 @@ Flask, uvicorn and numpy are imported inside the commands, so that ``deniably --
 
 from __future__ import annotations
 
-import json
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from textwrap import fill
 from time import process_time
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import click
@@ -20,14 +19,12 @@ import click
 from deniably.core.steering import one_line, printable
 from deniably.core.table import aligned
 from deniably_server.commands.key_option import key_option
+from deniably_server.commands.server_calls import ServerRefused, base, call, fetch
 
 if TYPE_CHECKING:
-    from requests import PreparedRequest
-
     from deniably.authoring.checking import Checked
     from deniably.survey.survey import Survey
 
-_PATIENCE = 120  # seconds: a server may compile a definition for some
 _LONG = 10  # seconds
 _WIDTH = 100  # characters
 
@@ -206,12 +203,17 @@ def publish_definition(
     """
     from deniably.authoring.checking import refusals
     from deniably.authoring.compiling import language_note, publish_text
-    from deniably.authoring.mixers import require_key
+    from deniably.authoring.mixers import has_key, require_key
     from deniably_server.commands.author_key import author_key
+    from deniably_server.commands.mixer_key import mixer_lines, with_server_key
     from deniably_server.commands.signature_file import signature_in
 
+    sent = text
     with sentences(whence):
         survey = publish_text(text)
+        if not has_key(survey) and not signed:
+            sent, kind = with_server_key(text, survey, base(server), token), "application/json"
+            survey = publish_text(sent)
         require_key(survey)
     if (refused := refusals(survey)) and not anyway:
         raise click.ClickException(
@@ -221,8 +223,10 @@ def publish_definition(
             ])
         )  # fmt: skip
     signature = signature_in(signed, survey) if signed else author_key(path).sign(survey.digest)
+    for line in mixer_lines(survey):
+        click.echo(line)
     others = _on_server(survey, server, signature.author)
-    published = _call(
+    published = call(
         "POST",
         f"{base(server)}/api/surveys",
         {
@@ -231,7 +235,7 @@ def publish_definition(
             "Deniably-Author": signature.author,
             "Deniably-Signature": signature.value,
         },
-        text,
+        sent,
     )
     if published.get("state") == "closed":
         click.echo(
@@ -284,7 +288,7 @@ def _on_server(survey: Survey, server: str, author: str) -> list[str]:
 
     today = datetime.now(UTC).date().isoformat()
     try:
-        return of_others(survey, author, lambda path: _get(f"{base(server)}{path}"), today)
+        return of_others(survey, author, lambda path: fetch(f"{base(server)}{path}"), today)
     except BadRegister as error:
         return [f"What your other surveys leave to respondents could not be looked at: {error}."]
 
@@ -300,6 +304,7 @@ def close(name: str, server: str, token: str, path: Path | None, yes: bool) -> N
 
     You need the token that published it, or any author's token and the author's key. If it has
     fewer reports than its minimum, its results stay hidden for ever; the command asks you first.
+    The server does not know how many answers a mixer holds.
     """
     address = f"{base(server)}/api/surveys/{quote(name, safe='')}"
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
@@ -307,18 +312,22 @@ def close(name: str, server: str, token: str, path: Path | None, yes: bool) -> N
     try:
         # The server refuses first where results would stay hidden, so that nobody loses them by
         # accident.
-        closed = _call("PATCH", address, headers, b'{"state":"closed","only_with_results":true}')
-    except _ServerRefused as refused:
+        closed = call("PATCH", address, headers, b'{"state":"closed","only_with_results":true}')
+    except ServerRefused as refused:
         if refused.kind != "/problems/too-few":
             raise
         click.echo(refused.message, err=True)
-        counted = _call("GET", f"{address}/status", headers, b"")
+        counted = call("GET", f"{address}/status", headers, b"")
         for sentence in counted.get("sentences", ())[:2]:  # how many, in whole tens
             click.echo(one_line(str(sentence)), err=True)
         if not yes:
             click.confirm("Close it now, for good?", abort=True, err=True)
-        closed = _call("PATCH", address, headers, b'{"state":"closed"}')
+        closed = call("PATCH", address, headers, b'{"state":"closed"}')
     count = closed.get("reports")
+    if by := closed.get("mixer"):
+        click.echo(one_line(f"{name} is closed; the mixer of {by} passes on the answers now"))
+        click.echo(f"{'results':<10}  {base(server)}/surveys/{quote(name, safe='')}")
+        return
     if not isinstance(count, int):
         click.echo(f"{name} is closed, with fewer reports than its results need")
         return
@@ -337,7 +346,7 @@ def status(name: str, server: str, token: str) -> None:
     operator's token works too.
     """
     address = f"{base(server)}/api/surveys/{quote(name, safe='')}/status"
-    found = _call("GET", address, {"Authorization": f"Bearer {token}"}, b"")
+    found = call("GET", address, {"Authorization": f"Bearer {token}"}, b"")
     click.echo(one_line(f"{name}: {found.get('title')}"))
     for sentence in found.get("sentences", ()):
         click.echo(one_line(str(sentence)))
@@ -354,7 +363,7 @@ def _signed_to_close(address: str, path: Path | None) -> dict[str, str]:
     if path is None and not default_path().exists():
         return {}
     try:
-        survey = read_survey(_get(address))
+        survey = read_survey(fetch(address))
     except DeniablyError:  # the server reports what is wrong
         return {}
     signature = author_key(path).sign(closing_digest(survey.digest))
@@ -374,86 +383,3 @@ def sentences(whence: str) -> Generator[None]:
     except BadSurvey as error:
         found = "\n".join(f"  {one_line(str(problem))}" for problem in error.problems)
         raise click.ClickException(f"{whence} is no valid survey:\n{found}") from None
-
-
-def base(server: str) -> str:
-    """Returns the address of a server without a slash at its end, so that paths can be appended."""
-    return server.rstrip("/")
-
-
-def _call(method: str, address: str, headers: dict[str, str], body: bytes) -> dict[str, Any]:
-    """Send a request; returns the JSON object of the answer.
-
-    Raises ClickException where no Deniably server answers, _ServerRefused where it refuses.
-    """
-    import requests
-
-    from deniably.core.bounded_files import SMALL
-    from deniably.core.bounded_http import bounded_session, check_no_redirect, read_answer
-    from deniably.core.errors import BadInput
-
-    try:
-        with (
-            bounded_session() as session,
-            session.request(
-                method, address, data=body, headers=headers, timeout=_PATIENCE, stream=True,
-                allow_redirects=False, auth=_as_it_is,
-            ) as response,
-        ):  # fmt: skip
-            # A redirect would take the token to another server.
-            check_no_redirect(response)
-            answer: object = json.loads(read_answer(response, SMALL))
-    except BadInput as error:
-        raise click.ClickException(one_line(str(error))) from None
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, requests.RequestException):  # an address that is none
-            raise click.ClickException(f"cannot reach {address} ({type(error).__name__})") from None
-        raise click.ClickException(f"no Deniably server answers at {address}") from None
-    except requests.Timeout:
-        raise click.ClickException(
-            f"{address} sends too slowly, and was not waited for any longer; try again later"
-        ) from None
-    except requests.RequestException as error:
-        why = type(error).__name__
-        raise click.ClickException(f"cannot reach {address} ({why})") from None
-    if not isinstance(answer, dict):
-        raise click.ClickException(f"no Deniably server answers at {address}")
-    document = cast("dict[str, Any]", answer)
-    if not response.ok:
-        raise _ServerRefused(document)
-    return document
-
-
-def _get(address: str) -> bytes:
-    """Fetch the bytes at an address; empty where that fails."""
-    import requests
-
-    from deniably.core.bounded_files import SMALL
-    from deniably.core.bounded_http import bounded_session, read_answer
-    from deniably.core.errors import BadInput
-
-    try:
-        with (
-            bounded_session() as session,
-            session.get(
-                address, timeout=30, allow_redirects=False, auth=_as_it_is, stream=True
-            ) as response,
-        ):
-            return read_answer(response, SMALL) if response.ok else b""
-    except (BadInput, requests.RequestException):
-        return b""
-
-
-def _as_it_is(request: PreparedRequest) -> PreparedRequest:
-    """Keep the author's token; without this, requests replaces it by credentials in ~/.netrc."""
-    return request
-
-
-class _ServerRefused(click.ClickException):
-    """A refusal by the server, as its problem describes it; ``kind`` is the problem's type."""
-
-    def __init__(self, problem: dict[str, Any]) -> None:
-        self.kind = problem.get("type")
-        lines = [str(problem.get("detail") or problem.get("title") or "the server refused")]
-        lines += [f"  {error['path']}: {error['why']}" for error in problem.get("errors", ())]
-        super().__init__("\n".join(map(one_line, lines)))

@@ -13,7 +13,6 @@ from click.core import ParameterSource
 from deniably.core.loopback import is_here
 from deniably.core.steering import one_line
 from deniably_server.commands.authoring import (
-    base,
     close,
     publish_definition,
     sentences,
@@ -22,6 +21,7 @@ from deniably_server.commands.authoring import (
 from deniably_server.commands.class_server import class_server, class_token
 from deniably_server.commands.database import settings_options
 from deniably_server.commands.key_option import key_option
+from deniably_server.commands.server_calls import base
 
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 """The letters of a name that is typed from a wall: no two look alike."""

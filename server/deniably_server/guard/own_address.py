@@ -24,6 +24,8 @@ _PORT = re.compile(r":[1-9][0-9]{0,4}")
 _AT_HOME = (".local", ".lan", ".home.arpa", ".internal")
 """Names that are never given to anybody in the public DNS (RFC 6762, 8375; ICANN 2024),
 and .lan, which routers use."""
+_PORTS = {"http": 80, "https": 443}
+"""The ports of addresses without one."""
 
 
 def own_address(environ: WSGIEnvironment, hosts: str = "") -> str | None:
@@ -67,6 +69,28 @@ def named_address(hosts: str, port: int) -> str | None:
         return None
     (name,) = host_names(names[0])
     return f"http://{name}:{port}" if _is_at_home(name) else f"https://{name}"
+
+
+def is_own_host(address: str, environ: WSGIEnvironment, hosts: str = "") -> bool:
+    """Returns whether an origin is on this server's own host: the one that a request reached, or
+    one in the setting ``hosts``. On this machine itself the port has to be the server's, too, so
+    that several servers can be tried there.
+
+    >>> is_own_host("https://a.example:8443", {"HTTP_HOST": "a.example"})
+    True
+    >>> is_own_host("http://localhost:8001", {"HTTP_HOST": "127.0.0.1:8000"})
+    False
+    """
+    host = str(environ.get("HTTP_HOST", "")).lower()
+    try:
+        there, here = urlsplit(address), urlsplit(f"//{host}")
+        ports = there.port or _PORTS[there.scheme], here.port or _PORTS["http"]
+    except ValueError:  # a port that is none
+        return False
+    if is_here(address):
+        return is_here(f"http://{host}") and ports[0] == ports[1]
+    names = {name.strip("[]") for name in (*host_names(hosts), without_port(host))}
+    return (there.hostname or "").removesuffix(".") in names
 
 
 def is_refused_by_phones(address: str) -> bool:

@@ -14,6 +14,7 @@ import msgspec
 
 from deniably.core.canonical import parse
 from deniably.estimation.tally import Repeated, Tally
+from deniably.survey.mixer import Mixer
 from deniably.survey.parts import SURVEY_NAME
 from deniably.survey.report import Report
 from deniably.survey.survey import Survey, Waves, stored_survey
@@ -28,9 +29,11 @@ from deniably_server.errors import Closed, Conflict, NotFound
 from deniably_server.storage.base_store import BaseStore, one_state
 from deniably_server.storage.engines.database_urls import engine_at
 from deniably_server.storage.engines.engine import Connection
+from deniably_server.storage.mixed import MixedStore
 from deniably_server.storage.studio import DraftSource, StudioStore, publish_draft
 from deniably_server.storage.tables.deeds import Doer, What, enter_deed
 from deniably_server.storage.tables.designs import enter_design, find_design
+from deniably_server.storage.tables.envelope_keys import use_envelope_key
 from deniably_server.storage.tables.invitations import (
     InvitationCounts,
     count_invitations,
@@ -94,6 +97,7 @@ from deniably_server.storage.tables.surveys import (
 )
 from deniably_server.storage.tables.tallies import (
     begin_tallies,
+    blanks_among,
     find_total,
     merge_shards,
     merged,
@@ -163,6 +167,14 @@ class Store(BaseStore):
             self._reading, self._transaction, partial(self._transaction, alone=False)
         )
         """The studio's part of the database: groups, sessions and drafts of surveys."""
+        self.mixed = MixedStore(
+            self._reading,
+            self._connection,
+            self._transaction,
+            partial(self._transaction, alone=False),
+            self.needs_rewrite,
+        )
+        """The part of the database for what mixers pass on."""
 
     whole_reports = True
     """Whether each report can be read, and not only counts."""
@@ -181,11 +193,13 @@ class Store(BaseStore):
 
         ``token`` is the id of the token that publishes the survey; the quotas apply to this token.
         ``source`` is the draft from which the definition was compiled; it is removed from the
-        drafts. Returns False if this definition is stored already.
+        drafts. A survey with a mixer takes the key of envelopes that it names, which was issued to
+        the same token. Returns False if this definition is stored already.
 
         Raises BadSignature where the signature is not of this definition, Quota where the token or
-        the register has no room for it, and Conflict where the name has another definition or
-        author, or the draft was edited since it was compiled.
+        the register has no room for it, BadSurvey where the survey names another key of envelopes,
+        and Conflict where the name has another definition or author, or the draft was edited since
+        it was compiled.
         """
         verify(survey.digest, signature)
         key = new_key() if survey.invited else None  # slow, so outside the transaction
@@ -201,6 +215,8 @@ class Store(BaseStore):
             enter_setting(database, _REGISTER_KEY, new_signing_key().text.decode())
             if token is not None:
                 enter_owner(database, survey.name, token, entry_size(database, survey.name), quotas)
+                if isinstance(survey.mixer, Mixer):
+                    use_envelope_key(database, survey.mixer.open, survey.name, token)
             if source is not None:
                 publish_draft(database, source, survey.name)
         if key:
@@ -390,12 +406,13 @@ class Store(BaseStore):
 
     def reports(self, name: str, strata: Collection[int] | None = None) -> int:
         """Returns the exact number of a survey's reports now: of those in ``strata``, by default
-        of all.
+        of all. Where a mixer passed them on, it is the number of people who sent.
 
         The number must not be shown where results are hidden. Raises NotFound where there is no
         such survey.
         """
-        self.survey(name)
+        if self.survey(name).mixer:
+            return self.mixed.senders(name)
         with self._reading() as database:
             if strata is None:
                 return find_total(database, name)
@@ -425,9 +442,11 @@ class Store(BaseStore):
             return tallies_of(survey, current(database, name, strata))
 
     def shown_reports(self, name: str, strata: Collection[int] | None = None) -> int:
-        """Returns the number of reports behind ``shown_tally`` of these strata. Raises NotFound
-        where there is no such survey."""
+        """Returns the number of reports behind ``shown_tally`` of these strata, or of people who
+        sent to a mixer. Raises NotFound where there is no such survey."""
         survey = self.survey(name)
+        if survey.mixer:
+            return self.mixed.senders(name)
         with self._reading() as database, one_state(database):
             if strata is None:
                 reports = shown_reports(database, survey)
@@ -453,9 +472,10 @@ class Store(BaseStore):
         return [[row.get(question.name, 0) for question in survey.questions] for row in rows]
 
     def shown_counts(self, name: str) -> ShownCounts:
-        """Returns the numbers of reports that ``shown_tally`` is made of, without reading the
-        tallies. Raises NotFound where there is no such survey."""
+        """Returns the numbers of reports that ``shown_tally`` is made of, without blanks. Does not
+        read the tallies. Raises NotFound where there is no such survey."""
         survey = self.survey(name)
+        senders = self.mixed.senders(name) if survey.mixer else None
         with self._reading() as database, one_state(database):
             reports = dict(shown_reports(database, survey))
             repairs = find_setting(database, _REPAIRS) or "0"
@@ -463,7 +483,8 @@ class Store(BaseStore):
         if survey.complete:
             return ShownCounts(everybody, everybody, repairs)
         fewest = min(reports.get(question.name, 0) for question in survey.questions)
-        return ShownCounts(everybody, fewest, repairs)
+        fewest -= blanks_among(survey, fewest)
+        return ShownCounts(everybody if senders is None else senders, fewest, repairs)
 
     def recount(self, name: str) -> dict[str, Tally]:
         """Returns the tallies as counted again from all stored reports, by question. Raises

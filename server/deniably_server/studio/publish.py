@@ -21,7 +21,7 @@ from deniably.survey.spending import FULL, privacy_spent
 from deniably.survey.survey import Survey
 from deniably.trust.signing import Signature, fingerprint
 from deniably_server.api.cached_views import compiled
-from deniably_server.api.surveys import quotas, refuse_mixer
+from deniably_server.api.surveys import quotas
 from deniably_server.errors import Conflict, NotFound, Quota, Unsigned
 from deniably_server.guard.app_state import current_store
 from deniably_server.guard.session import (
@@ -46,6 +46,10 @@ if TYPE_CHECKING:
 
 blueprint = Blueprint("studio_publish", __name__, url_prefix="/studio")
 
+_NO_MIXER = (
+    "the studio publishes no survey with a mixer yet; download the draft and publish it with"
+    " deniably publish, or leave out mixer"
+)
 _SIGNED = ("unauthorised", "forbidden")
 
 
@@ -206,7 +210,8 @@ def _publishable(draft: Draft) -> Survey:
     its address."""
     # As the file that an author can download: from that a terminal makes the same definition.
     survey = compiled(to_yaml(written(draft.document)).encode())
-    refuse_mixer(survey)
+    if survey.mixer:
+        raise BadSurvey([Problem("$.mixer", _NO_MIXER)])
     if refusals(survey):
         spent = privacy_spent(survey.total)
         why = f"nobody could answer all of it: it spends {spent} of {FULL}; go back, and mend it"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from flask import Blueprint, Flask, Response, render_template, request, url_for
 from werkzeug import exceptions as http
 
-from deniably.core.errors import BadEnvelope, BadInvitation, BadReport, BadSurvey
+from deniably.core.errors import BadBatch, BadEnvelope, BadInvitation, BadReport, BadSurvey
 from deniably.core.steering import one_line
 from deniably.survey.report import MalformedReport
 from deniably.wording.words import ENGLISH
@@ -85,6 +85,13 @@ KINDS = {
             "What came is no envelope to this survey, or was damaged on the way.",
         ),
         Kind(
+            "bad-batch",
+            "The mixer's batch cannot be right",
+            400,
+            "The manifest of the batch is of another survey, its numbers cannot be, or more bytes"
+            " came than it says.",
+        ),
+        Kind(
             "unauthorised",
             "A token is needed",
             401,
@@ -116,13 +123,26 @@ KINDS = {
             "Taken by something else",
             409,
             "The report's id was used with other content, or the survey's name with another"
-            " definition.",
+            " definition, or another batch of the survey's mixer is known.",
         ),
         Kind(
             "closed",
             "The survey is closed",
             409,
             "The survey takes no more reports, and is not opened again.",
+        ),
+        Kind(
+            "not-closed",
+            "The survey is open",
+            409,
+            "The mixer passes on the answers once the survey is closed.",
+        ),
+        Kind(
+            "wrong-place",
+            "The batch goes on elsewhere",
+            409,
+            "Another number of bytes of the batch is stored than the request says; bytes is that"
+            " number.",
         ),
         Kind(
             "too-few",
@@ -189,10 +209,10 @@ KINDS = {
         ),
         Kind(
             "unsigned",
-            "The author's signature is needed",
+            "A signature is needed",
             422,
-            "The author's signature of the definition is missing or wrong; deniably publish makes"
-            " it.",
+            "The author's signature of the definition is missing or wrong, which deniably publish"
+            " makes, or the mixer's of its batch is.",
         ),
         Kind(
             "too-much",
@@ -213,7 +233,8 @@ KINDS = {
             "No more surveys for now",
             429,
             "The token has published as many surveys as it may in a day, or as much of the register"
-            " as it may fill; or the register is full. The detail says which, and what to do.",
+            " as it may fill; or the register is full; or it has too many unused keys of envelopes."
+            " The detail says which, and what to do.",
         ),
         Kind(
             "busy",
@@ -247,6 +268,7 @@ KINDS = {
 
 BY_EXCEPTION: dict[type[Exception], str] = {
     **{one: _WORDS.sub("-", one.__name__).lower() for one in errors.Refusal.__subclasses__()},
+    BadBatch: "bad-batch",
     BadEnvelope: "bad-envelope",
     BadInvitation: "uninvited",
     BadReport: "bad-report",
@@ -282,8 +304,10 @@ def members(error: Exception) -> dict[str, object]:
                 "detail": "The definition has problems; see errors.",
                 "errors": listed,
             }
-        case BadInvitation():
+        case BadInvitation() | BadBatch():
             return document | {"detail": sentence(str(error))}
+        case errors.WrongPlace():
+            return document | {"detail": sentence(error.why), "bytes": error.held}
         case errors.Refusal():
             return document | {"detail": sentence(error.why)}
         case _:

@@ -528,7 +528,7 @@ class WrittenMixer(Value, frozen=True, kw_only=True):
     ]
     open: Annotated[
         _OneLine | None,
-        says("the key of envelopes of the survey's server, which is needed to publish"),
+        says("the key of envelopes of the survey's server, which deniably publish asks it for"),
     ] = None
     odds: Annotated[
         Numeral | None,

@@ -10,6 +10,7 @@
       BadSignature        a signature that is not the author's
       BadInvitation       a text that is not an invitation code, for example after a typing error
       BadEnvelope         an envelope that does not open, or a text that does not fit into one
+      BadBatch            a mixer's batch or manifest that cannot be right; the message says why
       Incomparable        figures that cannot be tested against each other
       BadRegister         a register that contradicts itself or an earlier copy of it
       Refused             the device will not answer this survey; the message says why
@@ -116,6 +117,11 @@ class BadInvitation(DeniablyError, ValueError):
 class BadEnvelope(DeniablyError, ValueError):
     """An envelope does not open, or a text does not fit into one. The message does not say what is
     wrong with an envelope, so that nobody learns from trying."""
+
+
+class BadBatch(DeniablyError, ValueError):
+    """A mixer's batch, or its manifest, cannot be right. The message is shown to everybody, and has
+    nothing of what is in an envelope."""
 
 
 class Incomparable(DeniablyError, ValueError):

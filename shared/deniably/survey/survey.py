@@ -233,8 +233,8 @@ class Survey(Value, frozen=True, dict=True):
     @cached_property
     def complete(self) -> bool:
         """Whether every report answers all questions, so that all questions have as many
-        reports."""
-        return self.least_asked == len(self.questions)
+        reports. Through a mixer each answers one."""
+        return not self.mixer and self.least_asked == len(self.questions)
 
     @cached_property
     def every_stratum(self) -> list[dict[str, str]]:

@@ -6,10 +6,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Annotated
 
 import msgspec
 
 from deniably.trust.signing import Key, Signature, verify_text
+
+DIGEST = r"^[0-9a-f]{64}\Z"
+"""A SHA-256 in hexadecimal."""
 
 
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -23,8 +27,8 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     blanks: int
     envelopes: int
     senders: int
-    sha256: str
-    survey: str
+    sha256: Annotated[str, msgspec.Meta(pattern=DIGEST)]
+    survey: Annotated[str, msgspec.Meta(pattern=DIGEST)]
 
     @property
     def canonical(self) -> bytes:

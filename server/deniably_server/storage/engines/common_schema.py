@@ -246,6 +246,53 @@ DEEDS = (
 )
 """What groups did, and what they published. Nothing here is about reports."""
 
+MIXED = (
+    # The server's private keys of envelopes, by their public halves, each for one survey. ``token``
+    # is the id of the token that asked for it, ``day`` when. ``survey`` is NULL until a survey with
+    # this key is published. A key is deleted once its survey's batch is taken or refused.
+    """
+    CREATE TABLE envelope_keys (
+        open TEXT PRIMARY KEY CHECK (length(open) = 130),
+        secret TEXT NOT NULL,
+        token TEXT NOT NULL,
+        day TEXT NOT NULL CHECK (length(day) = 10),
+        survey TEXT UNIQUE REFERENCES surveys (name)
+    )
+    """,
+    # The batch that a survey's mixer passes on, with its signed manifest. ``state`` is open while
+    # bytes are missing or not checked. ``refused`` is the number of envelopes that are no reports;
+    # ``why`` is the reason for refusing the whole batch, or empty.
+    """
+    CREATE TABLE mixed (
+        survey TEXT PRIMARY KEY REFERENCES surveys (name),
+        manifest TEXT NOT NULL,
+        signature TEXT NOT NULL,
+        state TEXT NOT NULL CHECK (state IN ('open', 'taken', 'refused')),
+        refused INTEGER NOT NULL DEFAULT 0 CHECK (refused >= 0),
+        why TEXT NOT NULL DEFAULT ''
+    )
+    """,
+    # The bytes of a batch that is not checked yet; ``start`` is the place of a piece in it.
+    """
+    CREATE TABLE mixed_pieces (
+        survey TEXT NOT NULL REFERENCES mixed (survey),
+        start INTEGER NOT NULL CHECK (start >= 0),
+        bytes BLOB NOT NULL,
+        PRIMARY KEY (survey, start)
+    )
+    """,
+    # The SHA-256 of every envelope of a taken batch, ascending, in blocks.
+    """
+    CREATE TABLE mixed_hashes (
+        survey TEXT NOT NULL REFERENCES mixed (survey),
+        number INTEGER NOT NULL CHECK (number >= 0),
+        hashes BLOB NOT NULL,
+        PRIMARY KEY (survey, number)
+    )
+    """,
+)
+"""What a server has of surveys with a mixer. No table has a time, or an order of arrival."""
+
 MIXER = (
     # The surveys that a mixer takes envelopes for, each under the digest of its definition.
     # ``until`` is the last day on which it takes any. ``manifest`` and ``signature`` are of the

@@ -81,6 +81,10 @@ class Connection(Protocol):
     def begin_rewriting(self) -> None:
         """Begin a transaction that rewrites closed surveys; only one runs at a time."""
 
+    def begin_taking(self) -> None:
+        """Begins a transaction that adds reports to a closed survey, as its mixer's batch does. It
+        excludes the transactions of ``begin_rewriting`` and ``begin_writing``."""
+
     def rewrite(self, survey: str, /) -> None:
         """Stores a closed survey's rows again, in the order of their keys. Call it in a transaction
         of ``begin_rewriting``."""

@@ -75,7 +75,11 @@ class Postgres:
     one_writer = False
     steps: Steps = STEPS
     ordered: Ordered = ORDERED
-    cleaning = f"VACUUM {', '.join(ORDERED)}"
+    # In full where keys and envelopes are deleted: a plain VACUUM leaves their bytes in the pages.
+    cleaning: tuple[str, ...] = (
+        f"VACUUM {', '.join(ORDERED)}",
+        "VACUUM (FULL) envelope_keys, mixed_pieces",
+    )
     """SQL that removes what rewrites and deletions left."""
     answered = (
         "SELECT stratum, question.key - 1, count(*) FROM reports,"
@@ -173,8 +177,7 @@ class MixerPostgres(Postgres):
 
     steps: Steps = MIXER_STEPS
     ordered: Ordered = MIXER_ORDERED
-    # In full, as keys and envelopes are deleted: a plain VACUUM leaves their bytes in the pages.
-    cleaning = "VACUUM (FULL) envelopes, invitations, issued, mixer_keys, pieces"
+    cleaning = ("VACUUM (FULL) envelopes, invitations, issued, mixer_keys, pieces",)
 
 
 def _is_alone(database: PostgresConnection) -> bool:
@@ -195,7 +198,7 @@ class PostgresConnection:
     )
 
     def __init__(
-        self, connection: psycopg.Connection[Any], ordered: Ordered, cleaning: str
+        self, connection: psycopg.Connection[Any], ordered: Ordered, cleaning: Sequence[str]
     ) -> None:
         self._connection, self._ordered, self._cleaning = connection, ordered, cleaning
         self.shard = 0
@@ -249,6 +252,13 @@ class PostgresConnection:
         self.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
         self.execute(f"SELECT pg_advisory_xact_lock({_REWRITERS})")
 
+    def begin_taking(self) -> None:
+        """Begins a transaction that adds reports to a closed survey; waits until no transaction of
+        ``begin_rewriting`` or ``begin_writing`` runs."""
+        # A rewrite would not see rows that are added beside it, and delete them.
+        self.begin_rewriting()
+        self.execute(f"SELECT pg_advisory_xact_lock_shared({_WRITERS})")
+
     def rewrite(self, survey: str, /) -> None:
         """Deletes a closed survey's rows and inserts them in the order of their keys.
 
@@ -268,14 +278,18 @@ class PostgresConnection:
         """Vacuums the tables, and repeats this while another transaction still sees the rows from
         before a rewrite, which VACUUM cannot remove. Raises TimeoutError after ten seconds."""
         until = monotonic() + _BUSY_SECONDS
-        self.execute(self._cleaning)
+        self._vacuum()
         while any(map(self._shown_before, surveys)):
             if monotonic() > until:
                 raise TimeoutError(
                     "another connection still reads the rows from before the rewrite; end it"
                 )
             sleep(_AGAIN_SECONDS)
-            self.execute(self._cleaning)
+            self._vacuum()
+
+    def _vacuum(self) -> None:
+        for statement in self._cleaning:
+            self.execute(statement)
 
     def _shown_before(self, survey: str) -> bool:
         """Whether a transaction still sees the rows from before the rewrite; VACUUM keeps those."""

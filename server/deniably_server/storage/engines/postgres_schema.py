@@ -5,6 +5,7 @@ from __future__ import annotations
 from deniably_server.storage.engines.common_schema import (
     DEEDS,
     DESIGNS,
+    MIXED,
     MIXER,
     STUDIO,
     TABLES,
@@ -97,6 +98,35 @@ STEPS = (
         CREATE TRIGGER a_deed_never_changes
         BEFORE UPDATE OR DELETE OR TRUNCATE ON deeds
         EXECUTE FUNCTION never('a deed never changes')
+        """,
+    ),
+    (
+        *map(_own, MIXED),
+        """
+        CREATE TRIGGER a_key_of_envelopes_never_changes
+        BEFORE UPDATE ON envelope_keys FOR EACH ROW
+        WHEN (OLD.survey IS NOT NULL OR (OLD.open, OLD.secret) <> (NEW.open, NEW.secret))
+        EXECUTE FUNCTION never('a key of envelopes is for one survey')
+        """,
+        """
+        CREATE TRIGGER there_is_one_batch
+        BEFORE UPDATE OF survey, manifest, signature ON mixed
+        EXECUTE FUNCTION never('a survey has one batch')
+        """,
+        """
+        CREATE TRIGGER there_is_one_batch_for_ever
+        BEFORE DELETE OR TRUNCATE ON mixed
+        EXECUTE FUNCTION never('a survey has one batch')
+        """,
+        """
+        CREATE TRIGGER a_batch_is_taken_once
+        BEFORE UPDATE ON mixed FOR EACH ROW WHEN (OLD.state <> 'open')
+        EXECUTE FUNCTION never('a batch is taken once')
+        """,
+        """
+        CREATE TRIGGER received_envelopes_never_change
+        BEFORE UPDATE OR DELETE OR TRUNCATE ON mixed_hashes
+        EXECUTE FUNCTION never('the list of received envelopes never changes')
         """,
     ),
 )

@@ -172,6 +172,10 @@ class SqliteConnection(sqlite3.Connection):
         """Begins a transaction as any writer does; SQLite has one writer at a time."""
         self.begin_writing()
 
+    def begin_taking(self) -> None:
+        """Begins a transaction as any writer does; SQLite has one writer at a time."""
+        self.begin_writing()
+
     def rewrite(self, survey: str, /) -> None:
         """Does nothing: SQLite's tables keep rows in the order of their keys."""
 

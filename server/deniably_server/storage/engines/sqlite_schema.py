@@ -9,6 +9,7 @@ from __future__ import annotations
 from deniably_server.storage.engines.common_schema import (
     DEEDS,
     DESIGNS,
+    MIXED,
     MIXER,
     STUDIO,
     TABLES,
@@ -99,6 +100,37 @@ STEPS = (
         """
         CREATE TRIGGER a_deed_is_never_deleted BEFORE DELETE ON deeds
         BEGIN SELECT RAISE(ABORT, 'a deed never changes'); END
+        """,
+    ),
+    (
+        *map(_strict, MIXED),
+        """
+        CREATE TRIGGER a_key_of_envelopes_never_changes
+        BEFORE UPDATE ON envelope_keys
+        WHEN OLD.survey IS NOT NULL OR (OLD.open, OLD.secret) <> (NEW.open, NEW.secret)
+        BEGIN SELECT RAISE(ABORT, 'a key of envelopes is for one survey'); END
+        """,
+        """
+        CREATE TRIGGER there_is_one_batch
+        BEFORE UPDATE OF survey, manifest, signature ON mixed
+        BEGIN SELECT RAISE(ABORT, 'a survey has one batch'); END
+        """,
+        """
+        CREATE TRIGGER there_is_one_batch_for_ever BEFORE DELETE ON mixed
+        BEGIN SELECT RAISE(ABORT, 'a survey has one batch'); END
+        """,
+        """
+        CREATE TRIGGER a_batch_is_taken_once
+        BEFORE UPDATE ON mixed WHEN OLD.state <> 'open'
+        BEGIN SELECT RAISE(ABORT, 'a batch is taken once'); END
+        """,
+        """
+        CREATE TRIGGER received_envelopes_never_change BEFORE UPDATE ON mixed_hashes
+        BEGIN SELECT RAISE(ABORT, 'the list of received envelopes never changes'); END
+        """,
+        """
+        CREATE TRIGGER received_envelopes_stay BEFORE DELETE ON mixed_hashes
+        BEGIN SELECT RAISE(ABORT, 'the list of received envelopes never changes'); END
         """,
     ),
 )

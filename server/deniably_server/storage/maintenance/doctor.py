@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from deniably.core import counting
 from deniably.core.errors import BadKey, BadRegister
 from deniably.estimation.tally import Tally
+from deniably.survey.mixer import Mixer
 from deniably.trust.heads import differences, head_of
 from deniably.trust.register import read_register
 from deniably_server.errors import NotFound, Unavailable
+from deniably_server.storage.mixed import HASH, read_manifest
 from deniably_server.storage.store import Store
 
 _DAMAGE = (LookupError, TypeError, ValueError)
@@ -40,6 +42,7 @@ def examine(store: Store) -> list[Finding]:
         findings = [Finding(problem) for problem in store.problems()]
         findings += _register(store)
         findings += _keys(store)
+        findings += _mixed(store)
         for name in store.names():
             findings += _tallies(store, name)
         findings += _closings(store)
@@ -132,8 +135,41 @@ def _keys(store: Store) -> list[Finding]:
     return wrong
 
 
+def _mixed(store: Store) -> list[Finding]:
+    """Surveys with a mixer whose answers nobody could read, or whose list of received envelopes is
+    not whole."""
+    wrong: list[Finding] = []
+    for name in store.names():
+        try:
+            mixer = store.survey(name).mixer
+        except _DAMAGE:  # ``_tallies`` says so
+            continue
+        if not isinstance(mixer, Mixer):
+            continue
+        stored = store.mixed.manifest(name)
+        if stored is None or stored.state == "open":
+            if not _opens(store, name, mixer):
+                what = "the key that opens its answers is gone; restore a backup"
+                wrong.append(Finding(f"{name}: {what}"))
+        elif stored.state == "taken":
+            listed = sum(map(len, store.mixed.hashes(name))) // HASH
+            if listed != read_manifest(stored).envelopes:
+                what = "the list of received envelopes is not whole; restore a backup"
+                wrong.append(Finding(f"{name}: {what}"))
+    return wrong
+
+
+def _opens(store: Store, name: str, mixer: Mixer) -> bool:
+    """Whether the server has the key that opens what a mixer will pass on."""
+    try:
+        key = store.mixed.key(name)
+    except BadKey:
+        return False
+    return key is not None and key.public == mixer.open
+
+
 def _difference(name: str, question: str, tally: Tally, counted: Tally) -> str:
-    kept, right = f"{counting.counted(tally.n, 'report')}", f"{counted.n:,}"
-    if tally.n == counted.n:
-        kept, right = "other counts", f"those of its {counting.counted(counted.n, 'report')}"
+    kept, right = f"{counting.counted(tally.reports, 'report')}", f"{counted.reports:,}"
+    if tally.reports == counted.reports:
+        kept, right = "other counts", f"those of its {counting.counted(counted.reports, 'report')}"
     return f"{name}, {question}: the tally has {kept}, and not {right}"

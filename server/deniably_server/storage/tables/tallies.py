@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from deniably.estimation.tally import Tally, from_cells
+from deniably.survey.mixer import Mixer
 from deniably.survey.survey import Survey
 from deniably_server.storage.engines.engine import Connection
 from deniably_server.storage.tables.snapshots import Snapshot, among
@@ -122,7 +123,8 @@ def unordered_texts(
 
 
 def tallies_of(survey: Survey, snapshot: Snapshot) -> dict[str, Tally]:
-    """Returns the tally of every question, by name, from a snapshot.
+    """Returns the tally of every question, by name, from a snapshot. Where a mixer passed on the
+    reports, its blanks are among them.
 
     Raises LookupError or ValueError where the snapshot counts a question or a cell that the survey
     does not have.
@@ -132,7 +134,7 @@ def tallies_of(survey: Survey, snapshot: Snapshot) -> dict[str, Tally]:
     cells: dict[str, dict[int, int]] = {question.name: {} for question in survey.questions}
     for question_name, cell, count in snapshot.cells:
         cells[question_name][cell] = count
-    return {
+    tallies = {
         question.name: from_cells(
             totals.get(question.name, everybody),
             cells[question.name],
@@ -140,6 +142,15 @@ def tallies_of(survey: Survey, snapshot: Snapshot) -> dict[str, Tally]:
         )
         for question in survey.questions
     }
+    return {
+        name: tally.with_blanks(blanks_among(survey, tally.n)) for name, tally in tallies.items()
+    }
+
+
+def blanks_among(survey: Survey, reports: int) -> int:
+    """Returns how many of the stored ``reports`` to a question are blanks of a mixer: all that it
+    adds, or none before its batch is taken."""
+    return min(reports, survey.mixer.blanks) if isinstance(survey.mixer, Mixer) else 0
 
 
 def recounted(
@@ -183,10 +194,10 @@ def replace_tallies(
         "answered",
         ("survey", "stratum", "question", "reports"),
         [
-            (name, number, question, tally.n)
+            (name, number, question, tally.reports)
             for number, tallies in enumerate(counted)
             for question, tally in tallies.items()
-            if some and tally.n
+            if some and tally.reports
         ],
     )
     database.fill(
