@@ -12,7 +12,7 @@ from zipfile import BadZipFile, ZipFile
 
 from deniably.core.bounded_files import open_file, read_file, read_json, unpack
 from deniably.core.counting import people
-from deniably.core.errors import BadInput, NoResults
+from deniably.core.errors import BadInput, NoResults, TravelledApart
 from deniably.core.table import Cell
 from deniably.results.document import SurveyResult
 from deniably.results.remote import Remote, fetch_results, remote_at
@@ -182,6 +182,8 @@ def _counted(path: Path) -> Study:
     if not tallied.n:
         raise NoResults(f"{path}: there are no reports to {tallied.survey.name}")
     without = f"{path.name} is a tally file; open the export or the survey's address"
+    if tallied.survey.mixer:
+        without = str(TravelledApart())
     return _study(tallied.survey, tallied.n, None, "closed", None, without, tallied=tallied)
 
 

@@ -1,0 +1,41 @@
+"""Results of surveys with a mixer: definitions, and what such a mixer passes on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from deniably.estimation.tally import Tally
+from deniably.simulation.reports import simulate, simulate_people
+from deniably.survey.mixer import Mixer, usual_length
+from deniably.survey.survey import Survey, as_survey
+from deniably.workbench.engines.tallying import Counts, TalliedSet
+from spec.cases.mixers import CLOSED, MIXER
+from support.blanks import made_up, mixed
+from support.every_type import survey_of_everything
+
+BLANKS = 220
+
+
+def through_mixer(survey: Survey | None = None, blanks: int = BLANKS, **changes: Any) -> Survey:
+    """A survey with a mixer: by default one with every type of question that goes through one."""
+    if survey is None:
+        survey = survey_of_everything()
+    document = msgspec.to_builtins(survey)
+    asked = [each for each in survey.questions if not each.mechanism.loss.delta]
+    names = {each.name for each in asked}
+    document["questions"] = [each for each in document["questions"] if each["name"] in names]
+    terms = {"blanks": blanks, "length": usual_length(asked)}
+    document |= {"results": CLOSED, "mixer": MIXER | terms}
+    return as_survey(document | changes)
+
+
+def passed_on(survey: Survey, people: int) -> TalliedSet:
+    """The counts of a batch of so many simulated people, and of blanks."""
+    tallies = dict[str, Tally]()
+    assert isinstance(survey.mixer, Mixer)
+    for number, (name, sent) in enumerate(simulate(simulate_people(survey, people)).items()):
+        mechanism = survey.question(name).report_mechanism
+        tallies[name] = mixed(sent, made_up(mechanism, survey.mixer.blanks, number))
+    return TalliedSet(survey, (Counts(people, tallies),))
