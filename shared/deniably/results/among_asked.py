@@ -247,8 +247,8 @@ def too_wide(
     if tally.blanks:
         wanted = _enough_among_blanks(reports.follow_up, known, tally, wanted, confidence)
     return [
-        f"About {narrative.rounded_up(wanted):,} respondents, asked or not, would bring each of these shares within"
-        f" ±{100 * narrative.WANTED:.0f} points."
+        f"About {narrative.rounded_up(wanted):,} respondents, asked or not, would bring each of"
+        f" these shares within ±{100 * narrative.WANTED:.0f} points."
     ]
 
 

@@ -380,8 +380,9 @@ class SurveyResult(_Shown, frozen=True, kw_only=True):
     anybody may answer. If the answers came through a mixer, ``senders`` is the number of people
     whose answers it passed on, which is n; ``blanks`` is the number of made-up reports that it
     added to each question, and ``mixed`` what this protects. ``total`` is then what holds if the
-    mixer and the survey's server work together. For a subgroup, ``strata`` has the values that it fixes. For everybody in a
-    closed survey with strata, ``subgroups`` are those that have results of their own.
+    mixer and the survey's server work together. For a subgroup, ``strata`` has the values that it
+    fixes. For everybody in a closed survey with strata, ``subgroups`` are those that have results
+    of their own.
     """
 
     survey: SurveyName

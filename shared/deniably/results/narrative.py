@@ -7,9 +7,11 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from statistics import NormalDist
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import UNSET
 
 from deniably.estimation.estimate import Estimate, Pure, supports
 from deniably.estimation.inversion import Mean
@@ -18,7 +20,12 @@ from deniably.estimation.question_shares import UNSCORED
 from deniably.estimation.scores import of_choice
 from deniably.estimation.tally import Tally
 from deniably.mechanisms.law import Supporting
-from deniably.results.document import QuantileResult
+from deniably.results.document import (
+    AreaResult,
+    ChoiceResult,
+    QuantileResult,
+    QuestionResult,
+)
 from deniably.results.drawing import rounding
 from deniably.results.drawing.rounding import Reading, exact, in_100, with_unit
 from deniably.survey.questions import YES_NO, OfChoices, Question
@@ -261,6 +268,25 @@ def people_for(n: int, times: float, of_blanks: float = 0.0) -> float:
     # = 1/times^2, where x is n divided by the number of people that is sought.
     own, made_up = 1 - min(of_blanks, 1.0), min(of_blanks, 1.0)
     return n * 2 * made_up / (math.sqrt(own**2 + 4 * made_up / times**2) - own)
+
+
+def part_of_blanks(question: QuestionResult) -> float:
+    """Returns the part of the variance of a question's least certain share that a mixer's blanks
+    add. 0 without blanks, and where reports do not name choices."""
+    shares = [
+        share
+        for share in (*_shares(question, "choices"), *_shares(question, "cells"))
+        if share.standard_error
+    ]
+    if UNSET in (question.blanks, question.m, question.p, question.q) or not shares:
+        return 0.0
+    m, power = question.m or 0.0, (question.p or 0.0) - (question.q or 0.0)
+    made_up = (question.blanks or 0) * m * (1 - m) / (question.n * power) ** 2
+    return min(made_up / max(share.standard_error for share in shares) ** 2, 1.0)
+
+
+def _shares(question: QuestionResult, key: str) -> Sequence[ChoiceResult | AreaResult]:
+    return cast(Sequence[ChoiceResult | AreaResult], getattr(question, key, UNSET) or ())
 
 
 def rounded_up(exact: float) -> int:
