@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 
 from deniably.estimation.tally import Tally
-from deniably.simulation.reports import simulate, simulate_people
+from deniably.simulation.bulk import randomise_many, tally_many
+from deniably.simulation.reports import simulate_people
 from deniably.survey.mixer import Mixer, usual_length
 from deniably.survey.survey import Survey, as_survey
 from deniably.workbench.engines.tallying import Counts, TalliedSet
@@ -35,7 +36,9 @@ def passed_on(survey: Survey, people: int) -> TalliedSet:
     """The counts of a batch of so many simulated people, and of blanks."""
     tallies = dict[str, Tally]()
     assert isinstance(survey.mixer, Mixer)
-    for number, (name, sent) in enumerate(simulate(simulate_people(survey, people)).items()):
-        mechanism = survey.question(name).report_mechanism
+    for number, answers in enumerate(simulate_people(survey, people).answers):
+        name, mechanism = answers.question.name, answers.question.report_mechanism
+        (block,) = answers.blocks()
+        sent = tally_many(mechanism, randomise_many(mechanism, block))
         tallies[name] = mixed(sent, made_up(mechanism, survey.mixer.blanks, number))
     return TalliedSet(survey, (Counts(people, tallies),))

@@ -217,7 +217,7 @@ def dashboard(name: str) -> str:
 def _data_note(survey: Survey, state: str) -> str:
     """Returns whether the reports that are given out have columns for strata; empty without
     either."""
-    if state != "closed" or survey.results.reports_to == "never" or _offline():
+    if state != "closed" or survey.reports_to == "never" or _offline():
         return ""
     return note(layout_given_out(current_store(), survey)) if survey.strata else ""
 

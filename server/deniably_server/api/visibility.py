@@ -127,7 +127,7 @@ def given_out_survey(name: str) -> Survey:
     """
     store = current_store()
     survey = store.survey(name)
-    if survey.results.reports_to == "analysts":
+    if survey.reports_to == "analysts":
         _require_reader(store, survey)
     check_given_out(store, survey)
     return survey

@@ -87,7 +87,7 @@ def counts_alone(survey: Survey, question: Question, n: int) -> CountsAlone | No
     counts from later ones, and so sees a few reports at a time. None in a survey with a mixer: its
     claim holds for readers of counts, whoever else answers.
     """
-    if survey.mixer or survey.results.while_open or survey.results.reports_to == "public":
+    if survey.mixer or survey.results.while_open or survey.reports_to == "public":
         return None
     mechanism = question.report_mechanism
     full = mechanism.loss
@@ -126,7 +126,7 @@ def counts_notes(survey: Survey, n: int) -> list[str]:
             " sees a few reports at a time: so counts are not known to protect more than each"
             " report does."
         ]
-    if survey.results.reports_to == "public":
+    if survey.reports_to == "public":
         return [
             "Everybody may have the reports of the closed survey, not only their counts. So each"
             " report protects itself, and nothing more is promised of the counts."

@@ -291,6 +291,12 @@ class Survey(Value, frozen=True, dict=True):
         a mixer, and ``total`` in a survey without a mixer."""
         return self.mixer.claim.loss if isinstance(self.mixer, Mixer) else self.total
 
+    @property
+    def reports_to(self) -> Literal["analysts", "public", "never"]:
+        """Who may have the reports of the closed survey. Never anybody where a mixer took them
+        apart."""
+        return "never" if self.mixer else self.results.reports_to
+
     @cached_property
     def history(self) -> Loss:
         """A bound of the privacy loss of one person over all waves of the panel; ``total`` in a
