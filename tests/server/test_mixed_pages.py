@@ -6,23 +6,31 @@ import html
 import json
 import re
 from pathlib import Path
+from random import Random
 
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from deniably.core.coins import Coins
 from deniably.results.remote import Remote
+from deniably.survey.report import separate_reports
 from deniably.survey.survey import Survey
+from deniably.trust.envelope import new_opening_key
+from deniably.trust.signing import new_key
 from deniably.workbench.engines.tally_file import tally_text
-from deniably.workbench.engines.tallying import TalliedSet
+from deniably.workbench.engines.tallying import Counts, TalliedSet
 from deniably.workbench.fetching import fetch_reports
 from deniably_server.app import create_app
-from deniably_server.storage.store import ShownCounts, Store
+from deniably_server.storage.store import Store
 from support.cases import for_each
 from support.commands import call
+from support.every_type import somebody
 from support.material import assert_problem, new_token, signed
-from support.mixed_results import passed_on, through_mixer
+from support.mixed_results import through_mixer
+from support.passing_on import PassedOn, send
 
+PEOPLE = 120
 SENTENCE = "These answers travelled apart, so that nobody can put them together again."
 APART = [
     "crosstab",
@@ -37,30 +45,40 @@ APART = [
 
 
 @pytest.fixture(scope="module")
-def survey() -> Survey:
-    return through_mixer()
+def some() -> PassedOn:
+    """A survey of every type of question, and the keys that its mixer and its server have."""
+    opening, signing = new_opening_key(), new_key()
+    survey = through_mixer({"open": opening.public, "signing": signing.author})
+    return PassedOn(survey, signing, opening)
 
 
 @pytest.fixture(scope="module")
-def batch(survey: Survey) -> TalliedSet:
-    return passed_on(survey, 300)
+def survey(some: PassedOn) -> Survey:
+    return some.survey
 
 
 @pytest.fixture(scope="module")
-def app(survey: Survey, batch: TalliedSet, tmp_path_factory: pytest.TempPathFactory) -> Flask:
-    """A server that took the batch: its store has the counts, with blanks."""
+def app(some: PassedOn, tmp_path_factory: pytest.TempPathFactory) -> Flask:
+    """A server that took the batch of 120 people from the mixer."""
     database = tmp_path_factory.mktemp("server") / "deniably.db"
     app = create_app({"DATABASE": str(database), "TESTING": True})
-    store: Store = app.extensions["deniably"]
-    store.publish(survey, signed(survey))
-    store.close_survey(survey.name)
-    for name, answer in {
-        "shown_tally": batch.tallies,
-        "shown_reports": batch.n,
-        "shown_counts": ShownCounts(batch.n, batch.n, "1"),
-    }.items():
-        setattr(store, name, lambda *_, answer=answer: answer)
+    some.publish(app.extensions["deniably"])
+    random, names = Random(1), {question.name for question in some.survey.questions}
+    sealed = list[bytes]()
+    for _ in range(PEOPLE):
+        answers = {name: each for name, each in somebody(random).items() if name in names}
+        reports = separate_reports(some.survey, answers, Coins(random.randbytes))
+        sealed += [some.seal(report.canonical) for report in reports]
+    batch = some.batch([*sealed, *some.blanks()], people=PEOPLE)
+    assert send(app.test_client(), some, batch, step=1 << 20)["state"] == "taken"
     return app
+
+
+@pytest.fixture(scope="module")
+def batch(app: Flask, survey: Survey) -> TalliedSet:
+    """The counts that this server has."""
+    tallies = app.extensions["deniably"].shown_tally(survey.name)
+    return TalliedSet(survey, (Counts(PEOPLE, tallies),))
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +100,7 @@ def text_of(page: str) -> str:
 def test_the_page_of_results_says_what_came_through_whose_mixer(page: str) -> None:
     text = text_of(page)
 
-    assert "300 people" in text
+    assert f"{PEOPLE} people" in text
     assert "epsilon 1.10 a person against the server alone (odds 3.00; delta 0.000001)" in text
     assert "if the mixer works with it" in text
     assert "a mixer, which Works council of Example Ltd runs" in text
@@ -171,7 +189,7 @@ def file(batch: TalliedSet, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_tally_file_gives_the_results_of_the_server(file: Path, client: FlaskClient) -> None:
     expected = client.get("/api/surveys/everything/results").get_json()
     assert json.loads(call("results", "--tally", file, "--json").stdout) == expected
-    assert (expected["senders"], expected["blanks"]) == (300, 220)
+    assert (expected["senders"], expected["blanks"]) == (PEOPLE, 220)
 
 
 def test_pages_of_a_tally_file_offer_no_more_than_the_server_s(file: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -19,16 +20,15 @@ from support.every_type import survey_of_everything
 BLANKS = 220
 
 
-def through_mixer(survey: Survey | None = None, blanks: int = BLANKS, **changes: Any) -> Survey:
-    """A survey with a mixer: by default one with every type of question that goes through one."""
-    if survey is None:
-        survey = survey_of_everything()
+def through_mixer(mixer: Mapping[str, Any] = MIXER, /, **changes: Any) -> Survey:
+    """A survey with a mixer, and with every type of question that goes through one."""
+    survey = survey_of_everything()
     document = msgspec.to_builtins(survey)
     asked = [each for each in survey.questions if not each.mechanism.loss.delta]
     names = {each.name for each in asked}
     document["questions"] = [each for each in document["questions"] if each["name"] in names]
-    terms = {"blanks": blanks, "length": usual_length(asked)}
-    document |= {"results": CLOSED, "mixer": MIXER | terms}
+    terms = {"blanks": BLANKS, "length": usual_length(asked)}
+    document |= {"results": CLOSED, "mixer": MIXER | dict(mixer) | terms}
     return as_survey(document | changes)
 
 
