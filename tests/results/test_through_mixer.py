@@ -14,12 +14,14 @@ import pytest
 
 from deniably.core.binomial import AddedCoins
 from deniably.core.errors import TravelledApart
+from deniably.design.power import plan_power
 from deniably.estimation.shares_among_asked import expected_alone, follow_ups
 from deniably.estimation.tally import Tally
 from deniably.exhibits import cards, question_exhibit
 from deniably.exhibits.paper import paper
 from deniably.results import among_asked, narrative
 from deniably.results.among_asked import FollowUpReports
+from deniably.results.differences import Side, choice_and_share
 from deniably.results.document import OfChoicesResult, SelectOneResult, SurveyResult
 from deniably.results.drawing.paper_figure import svg
 from deniably.results.result import result
@@ -331,3 +333,56 @@ def test_an_estimate_among_blanks_is_that_of_the_people_alone() -> None:
     alone = result(as_survey(survey(EIGHT)), "closed", {"e": Tally(50, np.array([20, 30]))})
     both = document_of(as_survey(mixed(EIGHT)), [130, 140])
     assert people_alone(both) == pytest.approx(people_alone(alone), abs=1e-6)
+
+
+# --- power --------------------------------------------------------------------------------------
+
+
+@for_each(("share", "people"), [(0.1, 50), (0.5, 300)])
+def test_the_power_against_a_value_is_that_of_the_test_on_the_results_page(
+    share: float, people: int
+) -> None:
+    """The probability of the counts at which that test rejects, by enumeration of every count."""
+    asked = as_survey(mixed(EIGHT))
+    p, q = rates(2, 8)
+    rejected = [
+        choice_and_share(
+            Side(asked, asked.questions[0], Tally(people, np.array([count, 0]), blanks=BLANKS)),
+            "yes",
+            f"{share}",
+        ).difference.p_value
+        < 0.05
+        for count in range(people + BLANKS + 1)
+    ]
+    law = sum_of(people, q + (p - q) * (share + 0.2), AddedCoins(BLANKS, 0.5))
+
+    planned = plan_power(asked, difference=0.2, n=people, test="value", share=share)
+
+    assert planned.rows[0]["power"] == pytest.approx(law[rejected].sum(), abs=1e-9)
+    assert planned.rows[0]["method"] == "exact"
+    alone = plan_power(
+        as_survey(survey(EIGHT)), difference=0.2, n=people, test="value", share=share
+    )
+    assert planned.rows[0]["power"] < alone.rows[0]["power"]  # type: ignore[operator]
+
+
+def test_as_many_respondents_as_are_planned_have_the_power_and_fewer_have_not(
+    asked: Survey,
+) -> None:
+    """Of shares and of means, of every type of question."""
+    planned = plan_power(asked, difference=0.2, power=0.8, test="value")
+    assert {row["method"] for row in planned.rows} == {"exact", "normal"}
+    for row in planned.rows:
+        name, n = str(row["question"]), int(str(row["n"]))
+
+        def power(people: int, name: str = name, figure: object = row["figure"]) -> float:
+            rows = plan_power(asked, difference=0.2, n=people, question=name, test="value").rows
+            return float(str(next(r["power"] for r in rows if r["figure"] == figure)))
+
+        assert power(n) >= 0.8 > power(round(0.85 * n)), row
+
+
+@for_each("test", ["groups", "waves", "slope"])
+def test_power_between_groups_is_not_planned_where_nobody_can_tell_them_apart(test: Any) -> None:
+    with pytest.raises(TravelledApart):
+        plan_power(as_survey(mixed(EIGHT)), difference=0.2, power=0.8, test=test)
