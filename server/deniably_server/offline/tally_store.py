@@ -24,7 +24,11 @@ from deniably_server.storage.tables.tokens import Token
 
 
 class TakenBatch:
-    """What a ``TallyStore`` knows of a mixer's batch: that it was taken, since there are counts."""
+    """A stand-in for ``MixedStore``: the batch of a tally file was taken, since it was counted."""
+
+    def is_awaited(self, name: str) -> bool:
+        """Returns False: the batch has come."""
+        return False
 
     def manifest(self, name: str) -> StoredManifest:
         """Returns a manifest that says no more than that."""
