@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from deniably.core.errors import NoEstimate as NoEstimate
     from deniably.core.errors import NoFigure as NoFigure
     from deniably.core.errors import NoResults as NoResults
+    from deniably.core.errors import TravelledApart as TravelledApart
     from deniably.design.plan_table import plan_survey as plan_survey
     from deniably.exhibits.results_table import Results as Results
     from deniably.exhibits.results_table import estimate as estimate
@@ -84,6 +85,7 @@ _HOMES = {
     "BadAnswer": "core.errors",
     "NoResults": "core.errors",
     "NoFigure": "core.errors",
+    "TravelledApart": "core.errors",
     "NoExport": "workbench.files.optional_libraries",
     "BadModel": "core.errors",
     "NoEstimate": "core.errors",
@@ -115,6 +117,7 @@ __all__ = [  # noqa: RUF022  # in the order of the work
     "BadAnswer",
     "NoResults",
     "NoFigure",
+    "TravelledApart",
     "NoExport",
     "BadModel",
     "NoEstimate",

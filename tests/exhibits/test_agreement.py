@@ -165,7 +165,7 @@ def check_precision(found: SurveyResult) -> None:
     assert float(told.worst) == pytest.approx(100 * max(halves), abs=0.51)
     assert float(told.best) == pytest.approx(100 * min(halves), abs=0.51)
     assert float(told.typical) == pytest.approx(100 * sorted(halves)[1], abs=0.51)
-    assert told.four_times == 4 * found.n
+    assert told.for_half == 4 * found.n
     assert told.grade == word_for(float(told.typical))
 
 

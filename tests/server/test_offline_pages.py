@@ -23,8 +23,10 @@ from deniably.workbench.files.parquet_parts import open_parts, write_parts
 from deniably.workbench.report_set import ReportSet, of_simulation
 from deniably_server.app import create_app
 from deniably_server.offline.exported_pages import write_pages
-from deniably_server.offline.tally_store import TallyStore
+from deniably_server.offline.tally_store import TakenBatch, TallyStore
+from deniably_server.storage.mixed import MixedStore
 from deniably_server.storage.store import Store
+from support.cases import for_each
 from support.commands import call
 from support.stored import stored
 
@@ -238,12 +240,13 @@ def test_too_few_reports_have_no_pages_as_on_a_server(tmp_path: Path) -> None:
     assert not (tmp_path / "pages").exists()
 
 
-def test_the_store_of_a_tally_has_the_methods_of_a_store() -> None:
-    own = {name: one for name, one in vars(TallyStore).items() if inspect.isfunction(one)}
+@for_each(("stand_in", "of"), [(TallyStore, Store), (TakenBatch, MixedStore)])
+def test_the_store_of_a_tally_has_the_methods_of_a_store(stand_in: type, of: type) -> None:
+    own = {name: one for name, one in vars(stand_in).items() if inspect.isfunction(one)}
 
     for name, one in own.items():
         if not name.startswith("_"):
-            theirs = getattr(Store, name, None) or Store._survey  # `survey` is a cached method
+            theirs = getattr(of, name, None) or Store._survey  # `survey` is a cached method
             assert [*inspect.signature(one).parameters] == [*inspect.signature(theirs).parameters]
 
 

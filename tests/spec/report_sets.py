@@ -323,8 +323,11 @@ def read_tally_file(text: str) -> None:
     check_definition(definition)
     strata = found["strata"]
     require(len(strata) in (1, len(numbered(definition))), "the strata of the survey")
+    mixer = definition.get("mixer", {})
+    require(not mixer or not (found["left_out"] or found["unfit"]), "whole reports with a mixer")
     for one in strata:
-        check_counts(definition["questions"], one)
+        require(not mixer or not one["pairs"], "pairs with a mixer")
+        check_counts(definition["questions"], one, mixer.get("blanks", 0))
         pairs = [
             [(two["rows"], two["columns"]) for two in each["pairs"]] for each in (one, strata[0])
         ]
@@ -334,17 +337,19 @@ def read_tally_file(text: str) -> None:
         require(len(strata) == 1 or not few, "strata that may be seen")
 
 
-def check_counts(questions: list[Question], found: Json) -> None:
+def check_counts(questions: list[Question], found: Json, blanks: int) -> None:
     require(set(found) == {"n", "tallies", "pairs"}, "a key is unknown or missing")
     for question in questions:
         require(question["name"] in found["tallies"], "a question without counts")
         one, count = found["tallies"][question["name"]], cell_count(question)
-        require(set(one) == {"n", "start", "counts"}, "a key is unknown or missing")
+        keys = {"n", "start", "counts"} | ({"blanks"} if blanks else set())
+        require(set(one) == keys, "a key is unknown or missing")
+        require(one.get("blanks", 0) == blanks, "the blanks of the definition")
         require(0 <= one["n"] <= found["n"], "more reports than there are")
         require(min(one["counts"], default=0) >= 0, "a count below 0")
         if count is not None:
             require(len(one["counts"]) == count and one["start"] == 0, "the cells that there are")
-        require(are_counts(question, one), "the counts of so many reports")
+        require(are_counts(question, one, one["n"] + blanks), "the counts of so many reports")
     names = [question["name"] for question in questions]
     require(set(found["tallies"]) == set(names), "counts of what is no question")
     pairs = set[tuple[str, str]]()
@@ -359,17 +364,17 @@ def check_counts(questions: list[Question], found: Json) -> None:
             check_pair(place, two["counts"], found["tallies"][name])
 
 
-def are_counts(question: Question, one: Json) -> bool:
+def are_counts(question: Question, one: Json, n: int) -> bool:
     """Whether ``n`` reports, of so many cells each, can have these counts."""
     m, total = mechanism(question), sum(one["counts"])
     if kind(question) == "ticks" or m["name"] == "vector":
-        return bool(total == m["s"] * one["n"])
+        return bool(total == m["s"] * n)
     if kind(question) != "set":
-        return bool(total == one["n"])
+        return bool(total == n)
     size = {"subset_selection": "omega", "set_response": "size"}.get(m["name"])
-    if size is not None and total != m[size] * one["n"]:
+    if size is not None and total != m[size] * n:
         return False
-    return bool(max(one["counts"]) <= one["n"])
+    return bool(max(one["counts"]) <= n)
 
 
 def check_pair(place: int, counts: Json, one: Json) -> None:

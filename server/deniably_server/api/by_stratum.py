@@ -21,7 +21,7 @@ from deniably.results.by_stratum import (
 from deniably.results.side_by_side import has_figures
 from deniably.survey.readable import listed_label
 from deniably.survey.strata import Stratum, query_of, stratum_text
-from deniably.survey.survey import Survey
+from deniably.survey.survey import Survey, require_whole_reports
 from deniably_server.api.comparisons import asked_question
 from deniably_server.api.document_cache import cached_document
 from deniably_server.api.exhibits import Kind, Lead, Shown, Ways, blueprint_of, descriptions
@@ -74,6 +74,7 @@ def strata_links(keys: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
 def _choose(name: str) -> ResponseReturnValue | None:
     """Returns a page to choose a question and a key; None where the request has chosen both."""
     visible = visible_survey(name)
+    require_whole_reports(visible.survey)
     if not request.args.keys() >= {"question", "by"}:
         return _chooser(visible)
     try:

@@ -8,6 +8,7 @@ from flask import Blueprint, Response, render_template
 from deniably.results.pair_plausibility import ChecksResult, checkable, checks_result
 from deniably_server.api.analysts import or_ask_for_a_token
 from deniably_server.api.cached_views import cached_view
+from deniably_server.api.hidden_results import or_say_why_hidden
 from deniably_server.api.subgroups import respondents
 from deniably_server.api.visibility import RESULTS
 from deniably_server.guard.app_state import current_store
@@ -30,6 +31,7 @@ def checks_as_json(name: str) -> Response:
 @blueprint.get("/surveys/<name>/checks")
 @Operation(PAGE, RESULTS)
 @or_ask_for_a_token
+@or_say_why_hidden
 @cached_view("reports")
 def checks_page(name: str) -> str:
     """Returns a page with the pairs of choices whose joint frequency chance does not explain: a

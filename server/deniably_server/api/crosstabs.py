@@ -164,8 +164,8 @@ def _chosen(survey: Survey) -> list[int]:
 def crosstab_links(survey: Survey, state: str) -> list[tuple[str, str]]:
     """Returns links as (address, text): to a page that chooses two questions, then to the first 15
     pairs that can be crossed. The addresses are relative to the dashboard. Empty while the survey
-    is open."""
-    if survey.asked < 2 or state != "closed":
+    is open, and where it has a mixer."""
+    if survey.asked < 2 or state != "closed" or survey.mixer:
         return []
     pairs = [
         (f"crosstab?rows={row.name}&columns={column.name}", text)

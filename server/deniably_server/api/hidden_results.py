@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING
 
 from flask import render_template
 
+from deniably.core.errors import TravelledApart
 from deniably_server.api.analysts import View
 from deniably_server.api.visibility import visible_survey
 from deniably_server.errors import Hidden, Refusal
 from deniably_server.guard.app_state import current_store
-from deniably_server.web.problems import sentence
+from deniably_server.web.problems import kind_of, sentence
 
 if TYPE_CHECKING:
     from flask.typing import ResponseReturnValue
 
 
-def hidden_page(name: str, hidden: Hidden) -> str:
+def hidden_page(name: str, hidden: Hidden | TravelledApart) -> str:
     """Returns the page that says why a survey's results, or this view of them, are not shown."""
     why = sentence(str(hidden))
     survey = current_store().survey(name)
@@ -37,13 +38,13 @@ def _are_shown(name: str) -> bool:
 
 def or_say_why_hidden(view: View) -> View:
     """Decorates a page of results: while the results are hidden, the browser gets a page that says
-    why, in place of the problem document."""
+    why, in place of the problem document. The page also says so of what a mixer took apart."""
 
     @wraps(view)
     def page(name: str) -> ResponseReturnValue:
         try:
             return view(name)
-        except Hidden as hidden:
-            return hidden_page(name, hidden), 403
+        except (Hidden, TravelledApart) as hidden:
+            return hidden_page(name, hidden), kind_of(hidden).status
 
     return page

@@ -6,11 +6,14 @@ The people who take part most are then missing, and no interval shows it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from deniably.device.ledger import Limits, first_counted_day
+from deniably.device.ledger import ACCOUNTS, Account, Limits, first_counted_day
 from deniably_server.guard.app_state import current_store
+
+_TOGETHER = " that holds if mixers work together with servers"
 
 
 def missing_people(name: str) -> str:
@@ -19,7 +22,8 @@ def missing_people(name: str) -> str:
     one; else an empty string.
 
     It adds up the epsilons of the register, rounded up, of the author's surveys that were
-    published up to 364 days before this one, or while this one was open.
+    published up to 364 days before this one, or while this one was open. Where surveys have mixers
+    there are two sums, as in a device's ledger, and either may have passed its limit.
     """
     store = current_store()
     entries = store.published_by(store.author(name))
@@ -34,9 +38,10 @@ def missing_people(name: str) -> str:
         if since <= entry["day"] <= until
         and (entry["survey"] == name or entry["survey"] not in same_memos)
     ]
-    total, limit = sum(map(_epsilon, counted), Decimal(0)), Limits().author
-    if total <= limit.numerator / Decimal(limit.denominator):
+    passed: list[Account] = [each for each in ACCOUNTS if _total(counted, each) > _limit(each)]
+    if not passed:
         return ""
+    account = passed[0]
     refuse = (
         "answer only a part of the questions, or refuse. The intervals cannot know of people whose"
         " devices refused."
@@ -44,10 +49,20 @@ def missing_people(name: str) -> str:
         else "refuse. The intervals cannot know of that."
     )
     return (
-        f"Some people may be missing. A device gives one author at most epsilon {limit} in 365"
-        f" days, and with the author’s other surveys of that time this one adds up to {total}. So"
+        "Some people may be missing. A device gives one author at most epsilon"
+        f" {_limit(account)} in 365 days{_TOGETHER if account == 'together' else ''}, and with the"
+        f" author’s other surveys of that time this one adds up to {_total(counted, account)}. So"
         f" the devices of those who take part in everything {refuse}"
     )
+
+
+def _limit(account: Account) -> Decimal:
+    limit = Limits().of_scope("author", account)
+    return limit.numerator / Decimal(limit.denominator)
+
+
+def _total(entries: Sequence[dict[str, Any]], account: Account) -> Decimal:
+    return sum((_epsilon(entry, account) for entry in entries), Decimal(0))
 
 
 def _keeps_memos(entry: dict[str, Any]) -> bool:
@@ -55,6 +70,9 @@ def _keeps_memos(entry: dict[str, Any]) -> bool:
     return any(question["mechanism"] == "memoised" for question in entry["questions"])
 
 
-def _epsilon(entry: dict[str, Any]) -> Decimal:
-    """Returns what the survey costs a person who never answered another wave of it."""
+def _epsilon(entry: dict[str, Any], account: Account) -> Decimal:
+    """Returns what the survey costs a person who never answered another wave of it: against its
+    server alone, or if its mixer works together with the server."""
+    if account == "server" and "mixed" in entry:
+        return Decimal(entry["mixed"]["epsilon"])
     return Decimal(entry["history"] if _keeps_memos(entry) else entry["epsilon"])

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from flask import Blueprint, current_app, render_template, request
 
 from deniably.core.counting import counted, people
-from deniably.core.errors import BadLink
+from deniably.core.errors import BadLink, TravelledApart
 from deniably.core.languages.html import Html
 from deniably.design.release_of_counts import counts_alone
 from deniably.estimation import question_shares
@@ -196,7 +196,9 @@ def dashboard(name: str) -> str:
             *_below(survey, group_links(survey)),
         ],
         keys=keys,
+        apart=TravelledApart() if survey.mixer and survey.asked > 1 else "",
         checks=results.state == "closed"
+        and not survey.mixer
         and bool(checkable(survey))
         and current_store().whole_reports,
         results=results,
@@ -215,7 +217,7 @@ def dashboard(name: str) -> str:
 def _data_note(survey: Survey, state: str) -> str:
     """Returns whether the reports that are given out have columns for strata; empty without
     either."""
-    if state != "closed" or survey.results.reports_to == "never" or _offline():
+    if state != "closed" or survey.reports_to == "never" or _offline():
         return ""
     return note(layout_given_out(current_store(), survey)) if survey.strata else ""
 
@@ -241,7 +243,9 @@ def _offline() -> bool:
 
 def _funnel(survey: Survey, shown_cards: Sequence[cards.Card]) -> str | None:
     """Returns the address of the page that shows why shares are uncertain, for the least precise
-    question."""
+    question. None where there are a mixer's blanks, which that page does not know."""
+    if survey.mixer:
+        return None
     halves = [(card.half, card.question) for card in shown_cards if card.half is not None]
     halves.sort(key=lambda half_and_question: -half_and_question[0])
     return funnel_address(survey, ((question.label, question.n) for _, question in halves))

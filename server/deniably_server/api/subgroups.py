@@ -22,7 +22,7 @@ from deniably.results.among_asked import FollowUpReports, followed
 from deniably.results.by_stratum import FEWEST
 from deniably.results.subgroups import every_subgroup, shown_subgroups
 from deniably.survey.strata import Stratum, members, stratum_text
-from deniably.survey.survey import Survey
+from deniably.survey.survey import Survey, require_whole_reports
 from deniably_server.api.visibility import VisibleSurvey, visible_survey
 from deniably_server.errors import BadParameter, Hidden
 from deniably_server.guard.app_state import current_store
@@ -85,13 +85,14 @@ class Respondents:
 
     def closed(self) -> Respondents:
         """Returns these respondents if the survey is closed: whole reports may then be analysed.
-        Raises Hidden while it is open.
+        Raises Hidden while it is open, and TravelledApart where it has a mixer.
 
         An open survey shows its results by batches, and whole reports would show those that came
         since the last batch.
         """
         if self.visible.state == "open":
             raise Hidden("checks of whole reports are shown once the survey is closed")
+        require_whole_reports(self.survey)
         return self
 
 
@@ -125,9 +126,11 @@ def subgroups_by(name: str, by: str) -> dict[str, Respondents]:
 
     Every subgroup also has the values that the query gives for other keys. Raises as
     ``visible_survey`` does, BadParameter where ``by`` is no key of the strata or has a value in
-    the query, and Hidden where the survey is open or fewer than two subgroups have results.
+    the query, Hidden where the survey is open or fewer than two subgroups have results, and
+    TravelledApart where it has a mixer, and so no strata.
     """
     visible = visible_survey(name)
+    require_whole_reports(visible.survey)
     keys = visible.survey.strata or {}
     if by not in keys:
         has = f"one of the keys of its strata: {', '.join(sorted(keys))}" if keys else ""

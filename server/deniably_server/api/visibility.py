@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from deniably.core.counting import counted
 from deniably.results.subgroups import all_shown
-from deniably.survey.survey import Survey
+from deniably.survey.survey import Survey, require_whole_reports
 from deniably.workbench.packing import Layout, layout
 from deniably_server.errors import Forbidden, Hidden
 from deniably_server.guard.app_state import current_store
@@ -16,7 +16,7 @@ from deniably_server.storage.store import Store
 from deniably_server.storage.tables.surveys import State
 from deniably_server.web.operation import TOKEN
 
-RESULTS = ("hidden", "not-found", "too-much", "busy", *TOKEN)
+RESULTS = ("hidden", "not-found", "travelled-apart", "too-much", "busy", *TOKEN)
 """The names of the problems that a view of results may answer; the results may be for analysts
 only."""
 
@@ -122,11 +122,12 @@ def given_out_survey(name: str) -> Survey:
     """Returns a closed survey whose reports the caller may have (``ResultsRule.reports``).
 
     Raises NotFound where there is no such survey, Unauthorised or Forbidden where reports are for
-    analysts and the caller is not an analyst, and Hidden as ``check_given_out`` does.
+    analysts and the caller is not an analyst, and Hidden and TravelledApart as ``check_given_out``
+    does.
     """
     store = current_store()
     survey = store.survey(name)
-    if survey.results.reports_to == "analysts":
+    if survey.reports_to == "analysts":
         _require_reader(store, survey)
     check_given_out(store, survey)
     return survey
@@ -144,7 +145,9 @@ def layout_given_out(store: Store, survey: Survey) -> Layout:
 
 
 def check_given_out(store: Store, survey: Survey) -> None:
-    """Raises Hidden where a survey gives its reports to nobody, is open, or has too few reports."""
+    """Raises TravelledApart for a survey with a mixer, and Hidden where a survey gives its reports
+    to nobody, is open, or has too few reports."""
+    require_whole_reports(survey)
     if survey.results.reports_to == "never":
         raise Hidden("the reports are never given out: that is what the respondents were told")
     if store.state(survey.name) == "open":

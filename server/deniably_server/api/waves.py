@@ -16,7 +16,7 @@ from deniably.results.waves import (
     WavesResult,
     waves_result,
 )
-from deniably.survey.survey import Survey, Waves
+from deniably.survey.survey import Survey, Waves, require_whole_reports
 from deniably_server.api.exhibits import Kind, Lead, Shown, blueprint_of, descriptions
 from deniably_server.api.fine_parameters import LEVEL, confidence
 from deniably_server.api.paper_files import WIDTH
@@ -82,9 +82,12 @@ def wave_links(survey: Survey) -> list[tuple[str, str]]:
 
 
 def _current(name: str) -> WavesResult:
-    """Returns the document that the request asks for. Raises BadParameter, NotFound or Hidden."""
+    """Returns the document that the request asks for. Raises BadParameter, NotFound or Hidden, and
+    TravelledApart for a survey with a mixer, which is no wave."""
     level, store = confidence(), current_store()
-    if not isinstance(visible_survey(name).survey.waves, Waves):
+    survey = visible_survey(name).survey
+    require_whole_reports(survey)
+    if not isinstance(survey.waves, Waves):
         raise NotFound(f"{name} is no wave of a panel")
     names, shown = store.waves(name), _shown(name)
     waves = [

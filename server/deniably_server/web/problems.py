@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING
 from flask import Blueprint, Flask, Response, render_template, request, url_for
 from werkzeug import exceptions as http
 
-from deniably.core.errors import BadBatch, BadEnvelope, BadInvitation, BadReport, BadSurvey
+from deniably.core.errors import (
+    BadBatch,
+    BadEnvelope,
+    BadInvitation,
+    BadReport,
+    BadSurvey,
+    TravelledApart,
+)
 from deniably.core.steering import one_line
 from deniably.survey.report import MalformedReport
 from deniably.wording.words import ENGLISH
@@ -112,6 +119,13 @@ KINDS = {
         ),
         Kind("hidden", "The results are hidden", 403, "The results are not shown yet."),
         Kind("not-found", "Not found", 404, "There is no such survey or page."),
+        Kind(
+            "travelled-apart",
+            "Answers that travelled apart",
+            404,
+            "This needs several answers of one person, and the survey has a mixer. Each answer came"
+            " in an envelope of its own.",
+        ),
         Kind(
             "method-not-allowed",
             "Method not allowed",
@@ -274,6 +288,7 @@ BY_EXCEPTION: dict[type[Exception], str] = {
     BadReport: "bad-report",
     BadSurvey: "bad-survey",
     MalformedReport: "malformed",
+    TravelledApart: "travelled-apart",
     errors.TooSlow: "too-slow",
     errors.Unavailable: "unavailable",
     http.BadRequest: "malformed",
@@ -304,7 +319,7 @@ def members(error: Exception) -> dict[str, object]:
                 "detail": "The definition has problems; see errors.",
                 "errors": listed,
             }
-        case BadInvitation() | BadBatch():
+        case BadInvitation() | BadBatch() | TravelledApart():
             return document | {"detail": sentence(str(error))}
         case errors.WrongPlace():
             return document | {"detail": sentence(error.why), "bytes": error.held}

@@ -24,6 +24,7 @@
       BadInput            a file or an answer that goes beyond its limits; the message says which
       NoResults           the server shows no results of the survey; the message says why
       NoFigure            a question or a figure that a survey does not have
+        TravelledApart    a figure of several questions, where a mixer took answers apart
       BadModel            a model that cannot be fitted to these reports; the message says why
         NoEstimate        the reports do not determine its coefficients
 
@@ -268,6 +269,17 @@ class NoResults(DeniablyError):
 class NoFigure(DeniablyError, ValueError):
     """The survey has no such question, or the question has no such figure; the message says
     which."""
+
+
+class TravelledApart(NoFigure, NoResults):
+    """A figure needs several answers of one person, and the survey has a mixer: each answer came in
+    an envelope of its own. Both the figure and whole reports exist nowhere."""
+
+    def __init__(
+        self,
+        why: str = "These answers travelled apart, so that nobody can put them together again.",
+    ) -> None:
+        super().__init__(why)
 
 
 class BadModel(DeniablyError, ValueError):

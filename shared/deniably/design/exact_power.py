@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deniably.core.binomial import Floats
+from deniably.core.binomial import NO_COINS, AddedCoins, Floats, tail_with
 
 Ints = npt.NDArray[np.int64]
 PowerAt = Callable[[int], float]
@@ -45,13 +45,14 @@ class ValueTest:
     """The test of whether a share is ``null``, in a population where it is ``true``.
 
     It is the exact test by binomial tails of ``difference.against``. A report supports the choice
-    with probability p if it is the true answer, else with q.
+    with probability p if it is the true answer, else with q. A mixer's ``coins`` are counted, too.
     """
 
     p: float
     q: float
     null: float
     true: float
+    coins: AddedCoins = NO_COINS
 
     def power(self, n: int, level: float = 0.05) -> float:
         """Returns the probability that the test rejects with n respondents.
@@ -60,16 +61,22 @@ class ValueTest:
         """
         if n > _MOST_EXACT:
             return self._normal(n, level)
-        low, high = self._kept(n, level)
         support = self.q + (self.p - self.q) * self.true
+        if self.coins.number:
+            low, high = self._kept_among_coins(n, level)
+            sides = (self._tail(low - 1, n, support, upper=False),
+                     self._tail(high + 1, n, support, upper=True))  # fmt: skip
+            return min(sum(sides), 1.0)
+        low, high = self._kept(n, level)
         below = float(_at_most(low - 1, n, support))
         return min(below + float(_at_most(n - high - 1, n, 1 - support)), 1.0)
 
     def _normal(self, n: int, level: float) -> float:
         z = NormalDist().inv_cdf(1 - level / 2)
         a, b = (self.q + (self.p - self.q) * share for share in (self.null, self.true))
-        needed, apart = z * sqrt(a * (1 - a) / n), abs(a - b)
-        if (error := sqrt(b * (1 - b) / n)) == 0:
+        heads = self.coins.variance / n
+        needed, apart = z * sqrt((a * (1 - a) + heads) / n), abs(a - b)
+        if (error := sqrt((b * (1 - b) + heads) / n)) == 0:
             return float(apart > needed)
         # Two-sided: a significant difference in the wrong direction counts, too.
         return sum(NormalDist().cdf(side / error) for side in (apart - needed, -apart - needed))
@@ -88,6 +95,25 @@ class ValueTest:
             return high
 
         return least(support), n - least(1 - support)
+
+    def _kept_among_coins(self, n: int, level: float) -> tuple[int, int]:
+        """The same among a mixer's coins."""
+        support, most = self.q + (self.p - self.q) * self.null, n + self.coins.number
+
+        def first_kept(*, upper: bool) -> int:
+            """How far from an end of all counts the first is that is not significant."""
+            low, high = -1, most
+            while high - low > 1:
+                middle = (low + high) // 2
+                count = most - middle if upper else middle
+                rejected = 2 * self._tail(count, n, support, upper=upper) < level
+                low, high = (middle, high) if rejected else (low, middle)
+            return high
+
+        return first_kept(upper=False), most - first_kept(upper=True)
+
+    def _tail(self, count: int, n: int, support: float, *, upper: bool) -> float:
+        return float(tail_with(count, n, support, self.coins, upper=upper))
 
 
 @dataclass(frozen=True)

@@ -11,22 +11,25 @@ one report at a true share f is L (1 - L) / (p - q)^2 with L = q + (p - q) f.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, inf, log, sqrt
 from statistics import NormalDist
 from typing import Literal, get_args
 
 import numpy as np
 
+from deniably.core.binomial import AddedCoins
 from deniably.core.table import Table
 from deniably.design.exact_power import BEYOND, MOST, GroupsTest, ValueTest, least_n
 from deniably.design.planning import estimable_groups
 from deniably.design.slope_power import ERROR, SURVEYS, SlopeTest
+from deniably.estimation import blank_laws
 from deniably.estimation.channels import matrix
 from deniably.estimation.figures import Shares, SingleMean
 from deniably.mechanisms.law import Supporting
+from deniably.survey.mixer import Mixer
 from deniably.survey.questions import OfChoices, Question, SelectMultiple, YesNo
-from deniably.survey.survey import Survey
+from deniably.survey.survey import Survey, require_whole_reports
 
 TestOf = Literal["value", "groups", "waves", "slope"]
 TESTS: tuple[TestOf, ...] = get_args(TestOf)
@@ -43,19 +46,25 @@ class NormalTest:
     """A two-sided test of an estimate that is about normal, with a standard error of sd / sqrt(n).
 
     The true value is ``difference`` away from the hypothesis. sd is ``null`` if the hypothesis is
-    true, and ``alternative`` at the true value.
+    true, and ``alternative`` at the true value. A mixer's blanks add ``made_up(n)`` to the square
+    of sd, which falls with n.
     """
 
     difference: float
     null: float
     alternative: float
+    made_up: Callable[[int], float] | None = None
 
     def power(self, n: int, level: float = 0.05) -> float:
         """Returns the probability that the test rejects with n respondents."""
         z = NormalDist().inv_cdf(1 - level / 2)
         shift = abs(self.difference) * sqrt(n)
-        sides = ((shift - z * self.null), (-shift - z * self.null))
-        return sum(NormalDist().cdf(side / self.alternative) for side in sides)
+        null, alternative = self.null, self.alternative
+        if self.made_up is not None:
+            more = self.made_up(n)
+            null, alternative = sqrt(null**2 + more), sqrt(alternative**2 + more)
+        sides = ((shift - z * null), (-shift - z * null))
+        return sum(NormalDist().cdf(side / alternative) for side in sides)
 
     def respondents(self, power: float, level: float = 0.05) -> int:
         """Returns the fewest respondents for this power. Raises ValueError if they are more than
@@ -67,9 +76,21 @@ class NormalTest:
         # The formula leaves out the far side of the two-sided test, so one or a few fewer may be
         # enough.
         n = max(1, ceil(root**2 - 1e-9))
+        if self.made_up is not None:
+            return self._among_blanks(n, power, level)
         while n > 1 and self.power(n - 1, level) >= power:
             n -= 1
         return n
+
+    def _among_blanks(self, least: int, power: float, level: float) -> int:
+        """The fewest respondents among blanks, of whom ``least`` would about do without these."""
+        low, high = 0, least
+        while self.power(high, level) < power:
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self.power(middle, level) >= power else (middle, high)
+        return high
 
 
 def share_test(
@@ -159,10 +180,15 @@ def plan_power(
     ``difference`` is 0.1 for ten points of a share, or for a tenth of the range of a mean. For
     "slope" it is the logistic slope for one standard deviation of a covariate. ``share`` is the
     share in the first group, by default the one with the largest variance. All questions are
-    planned, or one ``question``. Raises ValueError unless exactly one of power and n is given, for
-    an unknown question, and where nothing can be tested.
+    planned, or one ``question``. In a survey with a mixer its blanks are counted. Raises ValueError
+    unless exactly one of power and n is given, for an unknown question, and where nothing can be
+    tested; TravelledApart for any other test than "value" in a survey with a mixer, which does not
+    tell the groups apart.
     """
     _check(difference, power, n, test, level, first)
+    if test != "value":
+        require_whole_reports(survey)
+    blanks = survey.mixer.blanks if isinstance(survey.mixer, Mixer) else 0
     questions = [each for each in survey.questions if question in (None, each.name)]
     if not questions:
         names = ", ".join(each.name for each in survey.questions)
@@ -170,7 +196,7 @@ def plan_power(
     part = float(survey.asked / len(survey.questions))
     rows: list[dict[str, str | float | None]] = []
     for planned_question in questions:
-        for figure, at, planned in _tests(planned_question, difference, test, share, first):
+        for figure, at, planned in _tests(planned_question, difference, test, share, first, blanks):
             reports = part * planned.reports
             people = n
             if people is None:
@@ -308,7 +334,12 @@ _Row = tuple[str, float | None, _Planned]
 
 
 def _tests(
-    question: Question, difference: float, test: TestOf, share: float | None, first: float
+    question: Question,
+    difference: float,
+    test: TestOf,
+    share: float | None,
+    first: float,
+    blanks: int = 0,
 ) -> Iterator[_Row]:
     if test == "slope":
         yield from _of_slope(question, difference, 0.5 if share is None else share)
@@ -317,9 +348,21 @@ def _tests(
         if isinstance(group, SingleMean):
             variance, spread = group.variance(question.report_mechanism), group.spread()
             noisy, plain = (mean_test(v, difference, test, first) for v in (variance, spread))
+            noisy = replace(noisy, made_up=_made_up(question, group, blanks))
             yield group.name, None, _Planned(noisy, noisy, plain, plain)
         elif isinstance(group, Shares):
-            yield _of_share(question, group, difference, test, share, first)
+            yield _of_share(question, group, difference, test, share, first, blanks)
+
+
+def _made_up(
+    question: Question, group: SingleMean | Shares, blanks: int
+) -> Callable[[int], float] | None:
+    """What so many blanks add to n times the variance of a figure, by n; None without blanks."""
+    if not blanks:
+        return None
+    mechanism = question.report_mechanism
+    alone = group.variance(mechanism)
+    return lambda n: group.variance(mechanism, blanks=blanks / n) - alone
 
 
 def _of_slope(question: Question, slope: float, share: float) -> Iterator[_Row]:
@@ -359,6 +402,7 @@ def _of_share(
     test: TestOf,
     share: float | None,
     first: float,
+    blanks: int,
 ) -> _Row:
     def variance(at: float) -> float:
         return group.variance(question.report_mechanism, at)
@@ -371,18 +415,20 @@ def _of_share(
     if at is None:  # the two shares around the worst, one half
         at = min(max(0.5 - difference / 2, 0.0), 1.0)
     near, plain = (share_test(v, at, difference, test, first) for v in (variance, spread))
+    near = replace(near, made_up=_made_up(question, group, blanks))
     law, single = question.report_mechanism.law, all(len(f.answers) == 1 for f in group.figures)
-    if not (isinstance(law, Supporting) and single):
+    if not (isinstance(law, Supporting) and single) or (blanks and law.sampled_fraction < 1):
         return group.name, at, _Planned(near, near, plain, plain)
     fraction = float(law.sampled_fraction)
     # The formula counts all respondents, and the tests those who were asked about the choice.
-    near = NormalTest(
-        near.difference, *(sd * fraction**0.5 for sd in (near.null, near.alternative))
-    )
+    null, alternative = (sd * fraction**0.5 for sd in (near.null, near.alternative))
+    near = replace(near, null=null, alternative=alternative)
     noisy, direct = (
         _exact(p, q, at, difference, test, first)
         for p, q in ((float(law.p), float(law.q)), (1.0, 0.0))
     )
+    if blanks and isinstance(noisy, ValueTest):
+        noisy = replace(noisy, coins=AddedCoins(blanks, float(blank_laws.support(law))))
     return group.name, at, _Planned(noisy, near, direct, plain, fraction)
 
 

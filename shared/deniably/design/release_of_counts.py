@@ -15,6 +15,7 @@ from deniably.core.loss import Loss
 from deniably.design.composition import AnswerPair
 from deniably.design.shuffle import PROVED, Clones, binary_epsilon, shuffled_epsilon
 from deniably.mechanisms.law import Supporting
+from deniably.survey.mixer import Mixer
 from deniably.survey.questions import Question
 from deniably.survey.survey import Survey
 
@@ -83,9 +84,10 @@ def counts_alone(survey: Survey, question: Question, n: int) -> CountsAlone | No
     None where it is hardly better than the privacy of a single report. Also None for Gaussian
     noise, for which it is not proved here, and where everybody may have the reports themselves.
     None as well where results are shown while the survey is open: a reader can subtract earlier
-    counts from later ones, and so sees a few reports at a time.
+    counts from later ones, and so sees a few reports at a time. None in a survey with a mixer: its
+    claim holds for readers of counts, whoever else answers.
     """
-    if survey.results.while_open or survey.results.reports_to == "public":
+    if survey.mixer or survey.results.while_open or survey.reports_to == "public":
         return None
     mechanism = question.report_mechanism
     full = mechanism.loss
@@ -111,13 +113,20 @@ def counts_notes(survey: Survey, n: int) -> list[str]:
     sentences = [f"{name}: {release.sentence}" for name, release in named if release is not None]
     if sentences:
         return sentences
+    if isinstance(survey.mixer, Mixer):
+        loss = survey.mixer.claim.loss
+        return [
+            f"Readers of the counts learn no more than the mixer's claim allows: epsilon"
+            f" {loss.epsilon_text()} for all questions together, but for a chance of"
+            f" {_chance(loss.delta)}."
+        ]
     if survey.results.while_open:
         return [
             "Results are shown while the survey is open. A reader who notes them can subtract, and"
             " sees a few reports at a time: so counts are not known to protect more than each"
             " report does."
         ]
-    if survey.results.reports_to == "public":
+    if survey.reports_to == "public":
         return [
             "Everybody may have the reports of the closed survey, not only their counts. So each"
             " report protects itself, and nothing more is promised of the counts."

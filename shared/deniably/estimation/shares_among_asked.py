@@ -144,8 +144,10 @@ def joint_counts(
     With ``only``, the question of this name alone is counted. ``reports_to(i, j)`` returns the
     pairs of reports to the earlier question and to the question that depends on it, by their
     indices in the survey; None where only tallies are known. Questions whose reports cannot be
-    paired are left out.
+    paired are left out, and so are all of a survey with a mixer.
     """
+    if survey.mixer:
+        return {}
     names = [question.name for question in survey.questions]
     counts: dict[str, FollowUpCounts] = {}
     for name, follow_up in follow_ups(survey).items():
@@ -239,6 +241,21 @@ def counts_alone(follow_up: FollowUp, tally: Tally) -> FollowUpCounts:
     hidden, n = margins[follow_up.hidden], tally.reports
     tables = [_fitted(channel, hidden, margins[answer], n) for answer in follow_up.answers]
     return FollowUpCounts(np.array(tables)[None], alone=True, blanks=blanks)
+
+
+def expected_alone(follow_up: FollowUp, tally: Tally, n: int) -> FollowUpCounts:
+    """Returns the counts to expect of ``n`` people whose answers are spread as those of a tally's,
+    with as many blanks as the tally has; of this question's reports alone.
+
+    Raises ValueError unless ``told_alone``.
+    """
+    counts = counts_alone(follow_up, tally).counts[0]
+    # Where all reports are blanks, the rows of the channel are equal.
+    channels = [_of_answers(follow_up, place, 1.0)[0] for place in range(len(counts))]
+    made_up = tally.blanks * np.array([channel[0] for channel in channels])
+    people = (counts - made_up) * (n / tally.n)
+    expected = np.maximum(people + made_up, 0.0)[None]
+    return FollowUpCounts(expected, alone=True, blanks=tally.blanks / (n + tally.blanks))
 
 
 def _margins(law: Supporting, tally: Tally) -> Floats:

@@ -10,7 +10,7 @@ from deniably.core.languages.html import Html
 from deniably.exhibits.exhibit import Exhibit
 from deniably.exhibits.question_exhibit import exhibit_of
 from deniably.exhibits.question_pictures import draw, heads_at
-from deniably.results import shown
+from deniably.results import narrative, shown
 from deniably.results.document import (
     OfChoicesResult,
     QuestionResult,
@@ -94,7 +94,7 @@ class Precision:
     For each question the widest interval is taken. ``typical`` is the median of the questions'
     widths, ``best`` the smallest and ``worst`` the largest; ``of_worst`` is the label of the
     question with the largest. ``grade`` is a word for the typical width, such as "good".
-    ``four_times`` is the number of respondents that would halve the widths. ``below`` is True if
+    ``for_half`` is the number of respondents that would halve the widths. ``below`` is True if
     some share is printed as "below" a number.
     """
 
@@ -103,7 +103,7 @@ class Precision:
     best: str
     worst: str
     of_worst: str
-    four_times: int
+    for_half: int
     below: bool
 
 
@@ -129,9 +129,17 @@ def precision(result: SurveyResult, all_cards: Sequence[Card]) -> Precision | No
         best=rounding.half(halves[0][0]),
         worst=rounding.half(halves[-1][0]),
         of_worst=halves[-1][1],
-        four_times=4 * result.n,  # widths fall with the square root of n
+        for_half=max(_for_half(result.n, card) for card in all_cards if card.half is not None),
         below=any(_reads_below(card.question) for card in all_cards),
     )
+
+
+def _for_half(n: int, card: Card) -> int:
+    """How many people would halve the widths of a question's shares."""
+    # Widths fall with the square root of n, and faster among blanks, whose number stays.
+    question = card.question
+    many = narrative.people_for(n, 2, narrative.part_of_blanks(question))
+    return 4 * n if not question.blanks else narrative.rounded_up(many)
 
 
 def _reads_below(question: QuestionResult) -> bool:

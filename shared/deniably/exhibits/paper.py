@@ -43,7 +43,7 @@ def paper(exhibit: Exhibit) -> Paper:
             f"{exhibit.who or people(source.n).capitalize()} answered"
             f" {' and '.join(f'“{question}”' for question in exhibit.asks)} under local"
             f" differential privacy ({_protected(exhibit.protections)}{source.epsilon} in total"
-            f" {exhibit.per}{source.waves}){exhibit.words}"
+            f" {exhibit.per}{source.besides}){exhibit.words}"
         ),
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import UNSET
 
-from deniably.core.counting import counted
+from deniably.core.counting import counted, people
 from deniably.exhibits.exhibit import Printed
 from deniably.exhibits.printing import points, span
 from deniably.results import places
@@ -73,7 +73,7 @@ def method(question: QuestionResult, interval: str) -> Iterator[str]:
     if isinstance(question, PointResult):
         yield f"The CSV has all {len(question.cells)} areas."
     yield (
-        f"{counted(question.n, 'report')}. {_worth(question)}Epsilon {question.epsilon} (odds"
+        f"{_reports(question)}. {_worth(question)}Epsilon {question.epsilon} (odds"
         f" {question.odds}{f'; delta {question.delta}' if question.delta else ''}),"
         f" {question.method}{_weights(question)}. {interval}s are for everybody that these people"
         " are a random sample of; “these respondents only” leaves sampling out."
@@ -81,10 +81,11 @@ def method(question: QuestionResult, interval: str) -> Iterator[str]:
     if isinstance(question, VectorResult):
         for part, mean in question.known:
             if part.poisoning is not None:
-                yield _fake_reports(part.poisoning, mean, f", {part.label}")
+                yield _fake_reports(question, part.poisoning, mean, f", {part.label}")
     elif isinstance(question.poisoning, PoisoningResult):
         has_shares = bool(getattr(question, "choices", UNSET))
-        yield _fake_reports(question.poisoning, None if has_shares else _mean_of(question))
+        only = None if has_shares else _mean_of(question)
+        yield _fake_reports(question, question.poisoning, only)
 
 
 # --- tables -----------------------------------------------------------------------------------
@@ -93,7 +94,7 @@ def method(question: QuestionResult, interval: str) -> Iterator[str]:
 def _among_asked(question: QuestionResult, among: AmongAskedResult, interval: str) -> Printed:
     share = among.asked
     more = ""
-    if among.reports == "this question":
+    if among.reports == "this question" and not question.blanks:
         more = "; once the survey is closed, those to both questions tell more"
     return Printed(
         f"“{question.label}”, of those who were asked",
@@ -184,6 +185,13 @@ def _mean_of(question: QuestionResult) -> MeanResult | None:
 # --- sentences --------------------------------------------------------------------------------
 
 
+def _reports(question: QuestionResult) -> str:
+    """Returns how many reports the figures are from."""
+    if question.blanks:
+        return f"Reports of {people(question.n)}, among {counted(question.blanks, 'blank')}"
+    return counted(question.n, "report")
+
+
 def _worth(question: QuestionResult) -> str:
     """Returns how many people tell as much as one person asked directly; empty where that is not
     known."""
@@ -192,10 +200,10 @@ def _worth(question: QuestionResult) -> str:
     )
     if effect is None:
         return ""
-    people = f"{effect:,.0f}" if effect >= 10 else f"{effect:.1f}"
+    many = f"{effect:,.0f}" if effect >= 10 else f"{effect:.1f}"
     size = f", effective sample size {effective:,.0f}" if effective else ""
     return (
-        f"{people} people here tell as much as 1 person asked directly (design effect"
+        f"{many} people here tell as much as 1 person asked directly (design effect"
         f" {effect:.1f}{size}). "
     )
 
@@ -206,7 +214,9 @@ def _weights(question: QuestionResult) -> str:
     return f", weights {own} : {mechanism.get('other')}" if own else ""
 
 
-def _fake_reports(poisoning: PoisoningResult, mean: MeanResult | None, name: str = "") -> str:
+def _fake_reports(
+    question: QuestionResult, poisoning: PoisoningResult, mean: MeanResult | None, name: str = ""
+) -> str:
     """Returns a sentence on the most that fake reports could change: a mean, or a share where
     ``mean`` is None. ``name`` is the part of the question, after a comma."""
     few, many = poisoning.shift
@@ -215,15 +225,16 @@ def _fake_reports(poisoning: PoisoningResult, mean: MeanResult | None, name: str
     else:
         figure, by_many = "the mean", _numbers(mean, many)
         by_few = f"{_numbers(mean, few)} {mean.unit}" if mean.unit else _numbers(mean, few)
+    whose, of_these = ("people's", "people's") if question.blanks else ("all", "the")
     flip = ""
     if poisoning.flip:
         flip = (
-            f" To take the lead away it takes about {points(poisoning.flip)}{NARROW}% of the"
-            " reports."
+            f" To take the lead away it takes about {points(poisoning.flip)}{NARROW}% of"
+            f" {of_these} reports."
         )
     return (
         f"Fake reports{name}: one weighs as much as {poisoning.exchange:,.1f} honest people. If"
-        f" 1{NARROW}% of all reports were fake, {figure} could be off by up to {by_few}, with"
+        f" 1{NARROW}% of {whose} reports were fake, {figure} could be off by up to {by_few}, with"
         f" 5{NARROW}% by up to {by_many}.{flip}"
     )
 

@@ -3,9 +3,10 @@ sentences."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from deniably.core.errors import TravelledApart
 from deniably.estimation.inversion import Mean
 from deniably.estimation.shares_among_asked import (
     AmongAsked,
@@ -14,6 +15,7 @@ from deniably.estimation.shares_among_asked import (
     ShareAmong,
     among_asked,
     counts_alone,
+    expected_alone,
     follow_ups,
     told_alone,
 )
@@ -40,6 +42,7 @@ _TESTS_ALIKE = (
     "Two answers are as frequent among those who were asked exactly where they are among everybody,"
     " so the tests are of both; only the points are fewer."
 )
+_CLOSE = 1.01  # numbers of people are rounded to two digits
 OF_THOSE_ASKED = "Shares of those who were asked"
 
 
@@ -212,12 +215,14 @@ def _whom(follow_up: FollowUp) -> str:
     return labels[0] if len(labels) == 1 else f"{', '.join(labels[:-1])} or {labels[-1]}"
 
 
-def known_alone(among: AmongAskedResult, follow_up: FollowUp) -> list[str]:
+def known_alone(among: AmongAskedResult, follow_up: FollowUp, *, mixed: bool = False) -> list[str]:
     """Returns a list with one sentence if only the reports to this question were used: the reports
     to the earlier question would make the intervals narrower. Returns an empty list if the reports
-    to both questions were used."""
+    to both questions were used. Where they were ``mixed``, by a mixer, nobody has both."""
     if among.reports == "both questions":
         return []
+    if mixed:
+        return [f"These shares rest on the reports to this question alone. {TravelledApart()}"]
     return [
         "These shares rest on the reports to this question alone, and their intervals are wider"
         f" than need be. Whole reports, with the answers to “{follow_up.decides.label}” beside"
@@ -225,23 +230,43 @@ def known_alone(among: AmongAskedResult, follow_up: FollowUp) -> list[str]:
     ]
 
 
-def too_wide(among: AmongAskedResult, n: int) -> list[str]:
+def too_wide(
+    among: AmongAskedResult, reports: FollowUpReports, tally: Tally, confidence: float
+) -> list[str]:
     """Returns a list with one sentence that states how many respondents would bring every share
-    within the wanted margin. Empty where all intervals are narrow enough already."""
+    within the wanted margin. Empty where all intervals are narrow enough already. ``among`` was
+    estimated from the ``tally`` and the ``reports``."""
     # An answer without an estimate has an interval that says nothing about how many people help.
-    halves = [
-        (choice.interval[1] - choice.interval[0]) / 2
-        for choice in among.choices
-        if choice.estimate is not None
-    ]
-    if not halves or max(halves) <= narrative.WIDEST_USEFUL:
+    known = [place for place, choice in enumerate(among.choices) if choice.estimate is not None]
+    ends = [among.choices[place].interval for place in known]
+    half = max(((high - low) / 2 for low, high in ends), default=0.0)
+    if half <= narrative.WIDEST_USEFUL:
         return []
-    # A margin shrinks with the root of the number of respondents.
-    wanted = narrative.rounded_up(n * (max(halves) / narrative.WANTED) ** 2)
+    # A margin shrinks with the root of the number of respondents, and faster among blanks.
+    wanted = narrative.people_for(tally.n, half / narrative.WANTED)
+    if tally.blanks:
+        wanted = _enough_among_blanks(reports.follow_up, known, tally, wanted, confidence)
     return [
-        f"About {wanted:,} respondents, asked or not, would bring each of these shares within"
-        f" ±{100 * narrative.WANTED:.0f} points."
+        f"About {narrative.rounded_up(wanted):,} respondents, asked or not, would bring each of"
+        f" these shares within ±{100 * narrative.WANTED:.0f} points."
     ]
+
+
+def _enough_among_blanks(
+    follow_up: FollowUp, known: Sequence[int], tally: Tally, enough: float, confidence: float
+) -> float:
+    """The fewest people whose shares at ``known`` places are expected within the wanted margin;
+    ``enough`` are more than that."""
+    few, many = float(tally.n), enough
+    while many > few * _CLOSE:
+        middle = (few * many) ** 0.5
+        expected = expected_alone(follow_up, tally, round(middle))
+        estimates = among_asked(follow_up, expected, confidence)
+        assert estimates is not None  # as these reports determine the shares
+        ends = [estimates.shares[place].interval(confidence) for place in known]
+        near = max(high - low for low, high in ends) / 2 <= narrative.WANTED
+        few, many = (few, middle) if near else (middle, many)
+    return many
 
 
 def reading_of(choice: AmongChoiceResult) -> Reading:

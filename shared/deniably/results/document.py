@@ -219,6 +219,9 @@ class _Question(_Shown, frozen=True, kw_only=True, tag_field="type"):
     ``short`` is what tables, figures and titles call it, in at most 32 characters.
     Where reports support choices, a report supports the true choice with probability ``p`` and any
     other with ``q``. A count of n reports then gives the estimate (count / n - q) / (p - q).
+    Where a mixer added ``blanks`` to the reports of n people, the count has both, and a blank
+    supports any given choice with probability ``m``. The estimate is then ((count - blanks * m) / n
+    - q) / (p - q).
     ``mechanism`` has its parameters but for the weights of a channel, which are in the survey's
     definition. ``sentence`` is the finding, ``notes`` qualify it, and ``flags`` are signs of fake
     reports or faulty devices alone.
@@ -236,6 +239,8 @@ class _Question(_Shown, frozen=True, kw_only=True, tag_field="type"):
     delta: str | UnsetType = UNSET
     p: float | UnsetType = UNSET
     q: float | UnsetType = UNSET
+    blanks: int | UnsetType = UNSET
+    m: float | UnsetType = UNSET
     sentence: str
     notes: list[str]
     flags: list[str]
@@ -355,6 +360,16 @@ QuestionResult = ChoosingResult | NumberResult | VectorResult | PointResult | Pr
 """The results of one question, by the ``type`` of the question."""
 
 
+class MixedResult(_Shown, frozen=True, kw_only=True):
+    """What a mixer, which ``by`` runs, adds to the protection of a survey: against its server alone
+    the answers of one person together keep ``odds``, ``epsilon`` and ``delta``."""
+
+    by: str
+    odds: str
+    epsilon: str
+    delta: str
+
+
 class SurveyResult(_Shown, frozen=True, kw_only=True):
     """The results of a survey; every number is finite.
 
@@ -362,8 +377,12 @@ class SurveyResult(_Shown, frozen=True, kw_only=True):
     waves ``total`` also has ``history``, the epsilon of all waves, and ``waves``, the largest
     number of waves if there is one. ``invited`` counts the invitations that are valid, used or
     not. ``response_rate`` is the number of reports divided by ``invited``. Both are None if
-    anybody may answer. For a subgroup, ``strata`` has the values that it fixes. For everybody in a
-    closed survey with strata, ``subgroups`` are those that have results of their own.
+    anybody may answer. If the answers came through a mixer, ``senders`` is the number of people
+    whose answers it passed on, which is n; ``blanks`` is the number of made-up reports that it
+    added to each question, and ``mixed`` what this protects. ``total`` is then what holds if the
+    mixer and the survey's server work together. For a subgroup, ``strata`` has the values that it
+    fixes. For everybody in a closed survey with strata, ``subgroups`` are those that have results
+    of their own.
     """
 
     survey: SurveyName
@@ -375,6 +394,9 @@ class SurveyResult(_Shown, frozen=True, kw_only=True):
     response_rate: float | None
     confidence: float
     total: dict[str, str]
+    senders: int | UnsetType = UNSET
+    blanks: int | UnsetType = UNSET
+    mixed: MixedResult | UnsetType = UNSET
     strata: dict[SurveyName, SurveyName] | UnsetType = UNSET
     subgroups: list[dict[SurveyName, SurveyName]] | UnsetType = UNSET
     questions: list[QuestionResult]

@@ -7,9 +7,11 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from statistics import NormalDist
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import UNSET
 
 from deniably.estimation.estimate import Estimate, Pure, supports
 from deniably.estimation.inversion import Mean
@@ -18,7 +20,12 @@ from deniably.estimation.question_shares import UNSCORED
 from deniably.estimation.scores import of_choice
 from deniably.estimation.tally import Tally
 from deniably.mechanisms.law import Supporting
-from deniably.results.document import QuantileResult
+from deniably.results.document import (
+    AreaResult,
+    ChoiceResult,
+    QuantileResult,
+    QuestionResult,
+)
 from deniably.results.drawing import rounding
 from deniably.results.drawing.rounding import Reading, exact, in_100, with_unit
 from deniably.survey.questions import YES_NO, OfChoices, Question
@@ -182,17 +189,20 @@ def too_wide(question: Question, estimate: Estimate, blanks: int = 0) -> list[st
     ]
 
 
-def mean_too_wide(mean: Mean, low: float, high: float, label: str = "") -> list[str]:
+def mean_too_wide(
+    mean: Mean, low: float, high: float, label: str = "", made_up: float = 0.0
+) -> list[str]:
     """Returns a list with one sentence that states how many answers would bring a mean within a
     tenth of its range from ``low`` to ``high``. The list is empty where the interval is narrow
-    enough. ``label`` names the number, in a question with several."""
+    enough. ``label`` names the number, in a question with several; ``made_up`` is the part of the
+    mean's variance that a mixer's blanks add."""
     about = f"{label}: about" if label else "About"
     half = (mean.population_margin.high - mean.population_margin.low) / 2
     if half <= WIDEST_USEFUL * (high - low):
         return []
     z, wanted = NormalDist().inv_cdf((1 + mean.confidence) / 2), WANTED * (high - low)
-    # The standard error falls with the root of n, and faster where blanks are among the reports.
-    n = mean.n * (z * mean.population_margin.standard_error / wanted) ** 2
+    error = mean.population_margin.standard_error
+    n = people_for(mean.n, z * error / wanted, made_up / error**2)
     return [
         f"{about} {rounded_up(n):,} answers to this question would bring the mean within"
         f" ±{number_text(wanted)}."
@@ -242,6 +252,41 @@ def enough(mechanism: Pure, half: float, confidence: float = 0.95, blanks: int =
         made_up = z * z * blanks * score.blank_variance / (half * half)
         n = (n + math.sqrt(n**2 + 4 * made_up)) / 2
     return rounded_up(n)
+
+
+def people_for(n: int, times: float, of_blanks: float = 0.0) -> float:
+    """Returns how many people have a standard error that is so many ``times`` smaller than that of
+    n people. A mixer's blanks, whose number stays the same, add the part ``of_blanks`` of the
+    variance, from 0 to 1.
+
+    >>> people_for(50, 2), people_for(50, 2, of_blanks=1)
+    (200, 100.0)
+    """
+    if not of_blanks:
+        return n * times**2
+    # What people add falls with n, what blanks add with n^2: of_blanks x^2 + (1 - of_blanks) x
+    # = 1/times^2, where x is n divided by the number of people that is sought.
+    own, made_up = 1 - min(of_blanks, 1.0), min(of_blanks, 1.0)
+    return n * 2 * made_up / (math.sqrt(own**2 + 4 * made_up / times**2) - own)
+
+
+def part_of_blanks(question: QuestionResult) -> float:
+    """Returns the part of the variance of a question's least certain share that a mixer's blanks
+    add. 0 without blanks, and where reports do not name choices."""
+    shares = [
+        share
+        for share in (*_shares(question, "choices"), *_shares(question, "cells"))
+        if share.standard_error
+    ]
+    if UNSET in (question.blanks, question.m, question.p, question.q) or not shares:
+        return 0.0
+    m, power = question.m or 0.0, (question.p or 0.0) - (question.q or 0.0)
+    made_up = (question.blanks or 0) * m * (1 - m) / (question.n * power) ** 2
+    return min(made_up / max(share.standard_error for share in shares) ** 2, 1.0)
+
+
+def _shares(question: QuestionResult, key: str) -> Sequence[ChoiceResult | AreaResult]:
+    return cast(Sequence[ChoiceResult | AreaResult], getattr(question, key, UNSET) or ())
 
 
 def rounded_up(exact: float) -> int:

@@ -26,7 +26,8 @@ class ResultsSource:
 
     ``closed`` is the day on which the survey was closed, such as "2026-11-22", empty if not known.
     ``epsilon`` is that of one report to all questions. ``history`` is the epsilon of all waves,
-    empty in a survey without waves.
+    empty in a survey without waves. ``mixed`` has the epsilon and delta against the survey's server
+    alone, in words; empty in a survey without a mixer.
     """
 
     survey: str
@@ -37,6 +38,7 @@ class ResultsSource:
     epsilon: str
     history: str = ""
     closed: str = ""
+    mixed: str = ""
 
     @classmethod
     def of_result(cls, result: SurveyResult, closed: str = "") -> ResultsSource:
@@ -44,6 +46,7 @@ class ResultsSource:
         return cls(
             result.survey, result.title, result.digest, result.state, result.n,
             result.total["epsilon"], result.total.get("history", ""), closed,
+            f"{result.mixed.epsilon} (delta {result.mixed.delta})" if result.mixed else "",
         )  # fmt: skip
 
     @classmethod
@@ -53,15 +56,19 @@ class ResultsSource:
         """Returns the source of figures about a survey with ``n`` reports. With ``strata`` the
         figures are about the subgroup that has these values."""
         history = survey.history.epsilon_text() if survey.waves else ""
+        loss = survey.server_loss
+        mixed = f"{loss.epsilon_text()} (delta {delta_text(loss.delta)})" if survey.mixer else ""
         return cls(
             survey.name, titled(survey.title, strata), survey.digest, state, n,
-            survey.total.epsilon_text(), history, closed,
+            survey.total.epsilon_text(), history, closed, mixed,
         )  # fmt: skip
 
     @property
-    def waves(self) -> str:
-        """A clause that begins with a comma and states the epsilon of all waves; empty in a survey
-        without waves."""
+    def besides(self) -> str:
+        """A clause that begins with a comma: it states the epsilon of all waves, or the one that
+        holds against the server alone where there is a mixer. Empty in all other surveys."""
+        if self.mixed:
+            return f", {self.mixed} against the survey's server without its mixer"
         return f", {self.history} over all waves" if self.history else ""
 
     @property
@@ -114,7 +121,7 @@ def privacy(source: ResultsSource, protections: Sequence[Protection]) -> str:
         which = "each question" if len(different) == 1 else "these questions"
     return (
         f"Local differential privacy: {methods} for {which} and {source.epsilon} a"
-        f" person{source.waves}."
+        f" person{source.besides}."
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any, cast, get_args
 import msgspec
 
 from deniably.core.binomial import Floats
-from deniably.estimation import question_shares, smoothing
+from deniably.estimation import blank_laws, question_shares, smoothing
 from deniably.estimation.estimate import Estimate
 from deniably.estimation.figures import Average, Buckets, Group, Share, Shares, SingleMean, groups
 from deniably.estimation.inversion import Margin, Mean
@@ -28,6 +28,7 @@ from deniably.results.document import (
     ChoicePartResult,
     ChoiceResult,
     MeanResult,
+    MixedResult,
     NumberPartResult,
     QuantileResult,
     QuestionResult,
@@ -36,6 +37,7 @@ from deniably.results.document import (
 )
 from deniably.results.drawing.row import mean_row
 from deniably.results.plausibility import RISK
+from deniably.survey.mixer import Mixer
 from deniably.survey.odds import odds_text
 from deniably.survey.parts import NumberPart
 from deniably.survey.questions import (
@@ -83,8 +85,13 @@ def result(
     ``together`` has, by the name of a question with ``show_if``, the joint counts of the reports
     to this question and to the one that decides who is asked; only whole reports give such counts.
     ``reports`` is the number of reports, for surveys in which a report may leave out some
-    questions (SPEC 4.7); None stands for the largest number of reports to any question.
+    questions (SPEC 4.7), and the number of senders where a mixer passed the answers on; None stands
+    for the largest number of reports to any question.
+
+    Raises ValueError where a survey has a mixer and a tally has another number of blanks than its
+    definition: estimates would be wrong.
     """
+    _check_blanks(survey, tallies)
     sampled_fraction = survey.asked / len(survey.questions)
     # The risk of a false alarm holds for the whole survey; its questions share it out (Bonferroni).
     risk = RISK / len(survey.questions)
@@ -118,14 +125,41 @@ def result(
         | ({"delta": narrative.delta_text(total.delta)} if total.delta else {})
         | ({"history": survey.history.epsilon_text()} if survey.waves else {})
         | ({"waves": str(survey.count)} if survey.count else {}),
+        **_through_mixer(survey, n),
         strata=dict(strata) if strata else msgspec.UNSET,
         subgroups=subgroups if subgroups is not None else msgspec.UNSET,
         questions=questions,
     )
 
 
+def _check_blanks(survey: Survey, tallies: Mapping[str, Tally]) -> None:
+    if not isinstance(survey.mixer, Mixer):
+        return
+    for name, tally in tallies.items():
+        if tally.blanks != survey.mixer.blanks:
+            raise ValueError(
+                f"{name}: the mixer adds {survey.mixer.blanks:,} blanks, and the tally has"
+                f" {tally.blanks:,}"
+            )
+
+
+def _through_mixer(survey: Survey, n: int) -> dict[str, Any]:
+    """What the document says of the survey's mixer; nothing without one."""
+    if not isinstance(survey.mixer, Mixer):
+        return {}
+    loss = survey.mixer.claim.loss
+    mixed = MixedResult(
+        by=survey.mixer.by,
+        odds=odds_text(loss.odds_bound),
+        epsilon=loss.epsilon_text(),
+        delta=narrative.delta_text(loss.delta),
+    )
+    return {"senders": n, "blanks": survey.mixer.blanks, "mixed": mixed}
+
+
 def _reports(survey: Survey, counts: Sequence[int], reports: int | None) -> int:
-    if survey.part:
+    # A server leaves out what it cannot open of a batch, so that some questions have fewer.
+    if survey.part or survey.mixer:
         return max(counts) if reports is None else reports
     return sum(counts) // survey.asked  # every report answers the same number of questions
 
@@ -159,7 +193,7 @@ class _Addition:
 
 def _question(reported: _Reported) -> QuestionResult:
     question: Question = reported.question
-    fields = _protection(question)
+    fields = _protection(question) | _blanks(question, reported.tally)
     additions = [_of_group(reported, group) for group in groups(question)]
     for addition in additions:
         for key, value in addition.fields.items():
@@ -192,6 +226,14 @@ def _protection(question: Question) -> dict[str, Any]:
         **(dict(zip("pq", rates, strict=True)) if rates else {}),
         **({"most": question.most} if isinstance(question, SelectMultiple) else {}),
     }
+
+
+def _blanks(question: Question, tally: Tally) -> dict[str, Any]:
+    law = question.report_mechanism.law
+    if not tally.blanks:
+        return {}
+    supporting = {"m": float(blank_laws.support(law))} if isinstance(law, Supporting) else {}
+    return {"blanks": tally.blanks, **supporting}
 
 
 def _without_weights(value: Any) -> Any:
@@ -249,8 +291,8 @@ def _choices(reported: _Reported, group: Shares) -> _Addition:
             among_asked.share_asked_sentence(
                 among, reported.confidence, reported.followed.follow_up
             ),
-            *among_asked.known_alone(among, reported.followed.follow_up),
-            *among_asked.too_wide(among, tally.n),
+            *among_asked.known_alone(among, reported.followed.follow_up, mixed=tally.blanks > 0),
+            *among_asked.too_wide(among, reported.followed, tally, reported.confidence),
         ],
         odd,
     )
@@ -397,7 +439,7 @@ def _mean(reported: _Reported, group: SingleMean) -> _Addition:
     return _Addition(
         fields | {"poisoning": poisoned},
         sentence,
-        narrative.mean_too_wide(mean, *figure.ends),
+        narrative.mean_too_wide(mean, *figure.ends, made_up=_made_up(reported, figure)),
         odd,
     )
 
@@ -437,9 +479,18 @@ def _mean_of_part(reported: _Reported, group: SingleMean) -> _Addition:
     return _Addition(
         {"parts": (shown,)},
         _mean_sentence(figure, shown.mean, reported.confidence),
-        narrative.mean_too_wide(mean, *figure.ends, part.label),
+        narrative.mean_too_wide(mean, *figure.ends, part.label, _made_up(reported, figure)),
         poisoning_report.implausible_mean(question.mechanism.law, group, own, mean, risk),
     )
+
+
+def _made_up(reported: _Reported, figure: Average) -> float:
+    """How much of the variance of a mean is of a mixer's blanks, in the square of its unit."""
+    tally, mechanism = reported.tally, reported.question.report_mechanism
+    if not tally.blanks:
+        return 0.0
+    blended = figure.variance(mechanism, tally.blanks / tally.n)
+    return figure.width**2 * (blended - figure.variance(mechanism)) / tally.n
 
 
 def _mean_sentence(figure: Average, mean: MeanResult, confidence: float) -> str:

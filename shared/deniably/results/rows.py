@@ -6,7 +6,8 @@ those asked" is the share of a choice among the people who were asked, and "shar
 share of everybody who was asked. ``reads`` is the figure as text, rounded as in sentences and
 pictures: "29 %" or "below 9 %"; ``reads_interval`` is its interval, "21 to 38 %". ``count`` counts
 reports that support a choice, not people; ``count_of`` says so beside it. With ``p`` and ``q`` of
-the question it gives the estimate: (count / n - q) / (p - q).
+the question it gives the estimate: (count / n - q) / (p - q). Where a mixer added ``blanks``, which
+support a choice with probability ``m``, that is ((count - blanks * m) / n - q) / (p - q).
 
 For a combination, ``part_choice`` has the names of its choices, one for each part of the question,
 with semicolons between them. For a range of numbers, ``bucket_low`` and ``bucket_high`` are its
@@ -93,8 +94,12 @@ COLUMNS: tuple[str, ...] = (
     "invited",
     "response_rate",
     "strata",
+    "blanks",
+    "m",
 )
-_OF_QUESTIONS = ("n", "odds", "epsilon", "delta", "design_effect", "effective_n", "p", "q")
+_OF_QUESTIONS = (
+    "n", "odds", "epsilon", "delta", "design_effect", "effective_n", "p", "q", "blanks", "m",
+)  # fmt: skip
 """Columns that have the same value in all rows of a question."""
 _CALLED = {"name": "choice", "label": "choice_label"} | {
     column: column
@@ -104,6 +109,7 @@ _CALLED = {"name": "choice", "label": "choice_label"} | {
 _BANDS = {"interval_80": "_80", "interval_50": "_50"}
 """{key of a narrower interval: the ending of its two columns}."""
 _COUNT_OF = "reports that support the choice, not people"
+_WITH_BLANKS = "reports that support the choice, blanks among them, not people"
 OF_THOSE_ASKED = "share of those asked"
 """The name of the figure: the share of a choice among those who were asked a question with
 ``show_if``."""
@@ -134,7 +140,10 @@ def rows(result: SurveyResult) -> Iterator[ResultRow]:
             **_poisoning(_given(question, "poisoning")),
         }
         for figure in _figures(question):
-            yield head | figure
+            row = head | figure
+            if question.blanks and "count_of" in figure:
+                row["count_of"] = _WITH_BLANKS
+            yield row
 
 
 def rows_among_asked(among: AmongAskedResult) -> Iterator[ResultRow]:

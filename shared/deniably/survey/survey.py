@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from deniably.core.canonical import canonical, parse
-from deniably.core.errors import BadSurvey, Problem
+from deniably.core.errors import BadSurvey, Problem, TravelledApart
 from deniably.core.loss import Loss
 from deniably.core.steering import LONGEST_FOUND, refused_texts
 from deniably.mechanisms import Memoised
@@ -291,11 +291,24 @@ class Survey(Value, frozen=True, dict=True):
         a mixer, and ``total`` in a survey without a mixer."""
         return self.mixer.claim.loss if isinstance(self.mixer, Mixer) else self.total
 
+    @property
+    def reports_to(self) -> Literal["analysts", "public", "never"]:
+        """Who may have the reports of the closed survey. Never anybody where a mixer took them
+        apart."""
+        return "never" if self.mixer else self.results.reports_to
+
     @cached_property
     def history(self) -> Loss:
         """A bound of the privacy loss of one person over all waves of the panel; ``total`` in a
         survey without waves."""
         return all_waves(self._mechanisms, self.asked, self.count or 1)
+
+
+def require_whole_reports(survey: Survey) -> None:
+    """Raises TravelledApart for a survey with a mixer: nobody has the answers of one person
+    together."""
+    if survey.mixer:
+        raise TravelledApart
 
 
 def show_if(question: Question) -> ShowIf | None:

@@ -21,7 +21,7 @@ from deniably.results.remote import Remote, fetch_results
 from deniably.results.result import result
 from deniably.survey.questions import Question
 from deniably.survey.strata import Stratum
-from deniably.survey.survey import Survey
+from deniably.survey.survey import Survey, require_whole_reports
 from deniably.workbench.engines.pair_counts import MOST_PAIRS, pair_blocks, pairs_of
 from deniably.workbench.models.follow_up_weights import values_of
 from deniably.workbench.models.model_columns import nearest
@@ -71,15 +71,24 @@ class Collected:
     def reports(self) -> ReportSet:
         """Returns the randomised reports, sorted by content.
 
-        Raises NoResults, with the reason, where there are only counts or a server's results.
+        Raises NoResults, with the reason, where there are only counts or a server's results, and
+        TravelledApart for a survey with a mixer.
         """
+        require_whole_reports(self.survey)
         if self._reports is None:
-            there = "results" if self.tallied is None else "counts"
-            raise NoResults(
-                f"{self.survey.name}: this needs its reports, and there are only {there}:"
-                f" {self._without}"
-            )
+            raise self.lacks
         return self._reports
+
+    @property
+    def lacks(self) -> NoResults:
+        """Returns the error that says what an estimate lacks: reports, or with a mixer counts."""
+        if self.survey.mixer:
+            return NoResults(f"{self.survey.name}: this needs counts, and there are only results")
+        there = "results" if self.tallied is None else "counts"
+        return NoResults(
+            f"{self.survey.name}: this needs its reports, and there are only {there}:"
+            f" {self._without}"
+        )
 
     @property
     def has_reports(self) -> bool:
@@ -104,7 +113,11 @@ class Collected:
     def tallies(self) -> dict[str, Tally]:
         """Returns the tally of every question, by name. Raises NoResults where there are only a
         server's results."""
-        return self.reports.tally() if self.tallied is None else self.tallied.tallies
+        if self.tallied is not None:
+            return self.tallied.tallies
+        if self._reports is None:
+            raise self.lacks
+        return self._reports.tally()
 
     def index(self, name: str) -> int:
         """Returns the position of the question ``name`` in the survey, from 0. Raises NoFigure if
@@ -124,7 +137,9 @@ class Collected:
 
     def key_values(self, key: str) -> Sequence[str]:
         """Returns the values of a stratum key: for the key "site" for example "north" and "south".
-        Raises NoFigure for an unknown key."""
+        Raises NoFigure for an unknown key, and TravelledApart for a survey with a mixer, which
+        cannot have strata."""
+        require_whole_reports(self.survey)
         keys = self.survey.strata or {}
         if key not in keys:
             why = nearest(key, keys) if keys else ": it has no strata, so no groups to compare"

@@ -29,6 +29,7 @@ from deniably.results.differences import Side, has_pairs, mean_apart, pairs
 from deniably.results.waves import Wave, waves_result
 from deniably.survey.questions import OfChoices, Question
 from deniably.survey.strata import Stratum
+from deniably.survey.survey import require_whole_reports
 from deniably.workbench import findings
 from deniably.workbench.collected import Collected, check_confidence, inside
 from deniably.workbench.models.effective_sample import WeightedReports
@@ -85,8 +86,10 @@ def crosstab(
     ``by``.
 
     ``weighed`` has the weights of the reports, None for no weights. Raises NoFigure for questions
-    that cannot be crossed, and NoResults where neither reports nor joint counts are known.
+    that cannot be crossed, NoResults where neither reports nor joint counts are known, and
+    TravelledApart for a survey with a mixer.
     """
+    require_whole_reports(collected.survey)
     chosen = _crossable(collected, rows, columns)
     if by is None:
         own = weights_among(collected, weighed, rows, columns)
@@ -237,9 +240,12 @@ def over_waves(waves: Sequence[Collected], question: str, confidence: float) -> 
     """Tests what changed in a question over ``waves``, given from the first to the last.
 
     Raises NoFigure for fewer than two waves and for a question that not all waves asked alike, and
-    NoResults where a wave has neither reports nor counts.
+    NoResults where a wave has neither reports nor counts. Raises TravelledApart for a survey with
+    a mixer, which is no wave.
     """
     check_confidence(confidence)
+    for wave in waves:
+        require_whole_reports(wave.survey)
     waves[-1].question(question)
     numbered = [
         Wave(number, wave.survey, wave.state, wave.tallies, wave.together(question))

@@ -179,6 +179,8 @@ def _quantile(
         if quantile.share == share:
             return findings.of_quantile(document, quantile, group.unit, shown.n)
     if known:
+        if not collected.has_tallies:
+            raise collected.lacks
         # A server's results have a few quantiles only: for any other the reports are needed.
         collected.reports.among({})  # raises, and says why there are none, or none of a group
     raise NoFigure(f"{question.name}: these reports do not determine its quantiles")

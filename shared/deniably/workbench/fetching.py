@@ -11,7 +11,7 @@ from deniably.core.bounded_files import SMALL
 from deniably.core.bounded_http import answer_lines
 from deniably.core.errors import BadInput, DeniablyError, NoResults
 from deniably.results.remote import Remote, unreached
-from deniably.survey.survey import Survey, read_survey
+from deniably.survey.survey import Survey, read_survey, require_whole_reports
 from deniably.trust.register import read_register
 from deniably.workbench.data_source import Provenance, provenance
 from deniably.workbench.files.report_lines import read_ndjson
@@ -50,8 +50,10 @@ def fetch_reports(
     """Fetches all reports of a closed survey from a server.
 
     ``read(done, count)`` is called now and then: ``done`` of ``count`` reports have arrived.
-    Raises NoResults, with the reason, where the server refuses or the connection is cut.
+    Raises NoResults, with the reason, where the server refuses or the connection is cut, and
+    TravelledApart for a survey with a mixer.
     """
+    require_whole_reports(survey)
     try:
         with (
             remote.session() as session,

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, cast
 from zipfile import BadZipFile, ZipFile
 
 from deniably.core.bounded_files import open_file, read_file, read_json, unpack
-from deniably.core.counting import people
-from deniably.core.errors import BadInput, NoResults
+from deniably.core.counting import counted, people
+from deniably.core.errors import BadInput, NoResults, TravelledApart
 from deniably.core.table import Cell
 from deniably.results.document import SurveyResult
 from deniably.results.remote import Remote, fetch_results, remote_at
 from deniably.simulation.reports import Reports
+from deniably.survey.mixer import Mixer
 from deniably.survey.survey import Survey
 from deniably.trust.signing import fingerprint
 from deniably.workbench.collected import Collected
@@ -182,6 +183,8 @@ def _counted(path: Path) -> Study:
     if not tallied.n:
         raise NoResults(f"{path}: there are no reports to {tallied.survey.name}")
     without = f"{path.name} is a tally file; open the export or the survey's address"
+    if tallied.survey.mixer:
+        without = str(TravelledApart())
     return _study(tallied.survey, tallied.n, None, "closed", None, without, tallied=tallied)
 
 
@@ -300,6 +303,12 @@ def _answered(
     return {question.name: question.n for question in served.questions}
 
 
+def _alone(survey: Survey) -> str:
+    if not survey.mixer:
+        return ""
+    return f", and {survey.server_loss.epsilon_text()} against the server without the mixer"
+
+
 def _lacking(without: str, tallied: TalliedSet | None) -> Iterator[str]:
     """Yields what a study without reports lacks, and which reports were not counted."""
     if without:
@@ -315,8 +324,13 @@ def _lacking(without: str, tallied: TalliedSet | None) -> Iterator[str]:
 def _about(survey: Survey, n: int, source: Provenance | None, state: str) -> Iterator[str]:
     yield (
         f"{people(n).capitalize()}, {state}. All answers of one person together:"
-        f" epsilon {survey.total.epsilon_text()}."
+        f" epsilon {survey.total.epsilon_text()}{_alone(survey)}."
     )
+    if isinstance(survey.mixer, Mixer):
+        yield (
+            f"A mixer passed their reports on, among {counted(survey.mixer.blanks, 'blank')} for"
+            " each question; estimates take these out."
+        )
     yield f"Definition {survey.digest}."
     if source is not None:
         closed = f", closed {source.closed}" if source.closed else ""

@@ -14,7 +14,7 @@ import numpy as np
 from deniably.core.errors import BadModel
 from deniably.estimation.tally import Tally
 from deniably.survey.strata import Stratum, members
-from deniably.survey.survey import Survey
+from deniably.survey.survey import Survey, require_whole_reports
 from deniably.workbench.packing import Answered, Layout, Rows
 from deniably.workbench.report_columns import FileColumns, Filled, columns_of, note
 
@@ -26,11 +26,15 @@ class ReportRows:
 
     ``rows`` has the reports, packed as ``layout`` describes. Two sets are equal if they have the
     same survey and the same reports, regardless of the order in which people sent them. Everything
-    but ``strata`` is randomised: estimates read ``tally()``, and models ``column()``.
+    but ``strata`` is randomised: estimates read ``tally()``, and models ``column()``. Raises
+    TravelledApart for a survey with a mixer, which has no whole reports.
     """
 
     layout: Layout
     rows: Rows
+
+    def __post_init__(self) -> None:
+        require_whole_reports(self.survey)
 
     def __len__(self) -> int:
         return len(self.rows)

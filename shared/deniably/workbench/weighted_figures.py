@@ -19,6 +19,7 @@ from deniably.results.document import SurveyResult
 from deniably.results.result import result
 from deniably.survey.questions import Number, OfChoices, SelectMultiple, VectorOfNumbers
 from deniably.survey.strata import Stratum
+from deniably.survey.survey import require_whole_reports
 from deniably.workbench import findings
 from deniably.workbench.collected import Collected, check_confidence, inside, were_asked
 from deniably.workbench.engines import rebuilt
@@ -168,8 +169,10 @@ def rake_to(collected: Collected, margins: Mapping[str, Mapping[str, float]]) ->
 
     The result maps each value of the stratum key to its weight; with several keys, each tuple of
     their values. Raises BadModel for margins that do not fit, NoEstimate where no weights meet
-    them, and NoResults where there are neither reports nor counts by stratum.
+    them, NoResults where there are neither reports nor counts by stratum, and TravelledApart for a
+    survey with a mixer.
     """
+    require_whole_reports(collected.survey)
     if collected.tallied is None:
         strata, weights = collected.reports.strata, collected.reports.rake(margins)
     else:

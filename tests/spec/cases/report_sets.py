@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from deniably.reference.canonical import canonical
@@ -22,6 +22,7 @@ from spec.cases.mechanisms import (
     vector,
     window,
 )
+from spec.cases.mixers import EIGHT, mixed
 from spec.cases.questions import (
     GAUSS,
     LAPLACE,
@@ -368,7 +369,31 @@ def _files() -> Iterator[tuple[str, str]]:
     yield "a survey that is none", canonical(whole | {"survey": definition | {"spec": 2}})
     yield "strata of a survey without any", canonical(whole | {"strata": [only, only]})
     yield "no strata", canonical(whole | {"strata": []})
+    yield "blanks without a mixer", with_a(blanks=0)
     yield from _files_by_stratum()
+    yield from _files_with_blanks()
+
+
+def _files_with_blanks() -> Iterator[tuple[str, str]]:
+    definition = mixed(EIGHT, NUMBER, mixer={"blanks": 10})
+    eight: Json = {"n": 3, "start": 0, "counts": [6, 7], "blanks": 10}
+    numbers = {"n": 4, "start": 0, "counts": [9, 5, 0], "blanks": 10}
+    pair = {"rows": "e", "columns": "f", "counts": [[0, 0, 1]]}
+
+    def file(eight: Json, pairs: Sequence[Json] = (), **changes: Any) -> str:
+        of_all = {"n": 4, "tallies": {"e": eight, "f": numbers}, "pairs": [*pairs]}
+        head = {"tally": 1, "survey": definition, "left_out": 0, "unfit": {}}
+        return canonical(head | {"strata": [of_all]} | changes)
+
+    yield "blanks of a mixer", file(eight)
+    yield "a mixer, and no blanks", file({key: eight[key] for key in ("n", "start", "counts")})
+    for number in (0, 9, 11):
+        yield f"{number} blanks, and not 10", file(eight | {"blanks": number})
+    yield "blanks that n counts", file(eight | {"n": 13})
+    yield "counts without the blanks", file(eight | {"counts": [1, 2]})
+    yield "more people than sent", file(eight | {"n": 5, "counts": [8, 7]})
+    yield "pairs with a mixer", file(eight, [pair])
+    yield "reports that were left out with a mixer", file(eight, left_out=1, unfit={"e": 1})
 
 
 def _files_by_stratum() -> Iterator[tuple[str, str]]:

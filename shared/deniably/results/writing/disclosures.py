@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from deniably.core.counting import counted
+from deniably.core.counting import counted, people
 from deniably.results.document import SurveyResult
 from deniably.results.drawing import rounding
 from deniably.results.narrative import level_text
@@ -46,7 +46,7 @@ def disclosures(
         Disclosure(
             "Data collection strategy",
             "A survey on the web. Respondents' devices randomised every answer before they sent it"
-            " (local differential privacy).",
+            f" (local differential privacy).{_passed_on(result)}",
         ),
         Disclosure(
             "Who sponsored the research and who conducted it",
@@ -62,8 +62,9 @@ def disclosures(
         Disclosure(
             "Method used to generate and recruit the sample",
             _recruited(result, survey),
-            "where the people come from, whether they are a probability sample, and whether"
-            " anything was paid or promised",
+            f"{'whether the mixer gave out invitations, ' if result.mixed else ''}where the people"
+            " come from, whether they are a probability sample, and whether anything was paid or"
+            " promised",
         ),
         Disclosure(
             "Methods and modes of data collection",
@@ -74,15 +75,15 @@ def disclosures(
         Disclosure("Dates of data collection", *_dates(result, known)),
         Disclosure(
             "Sample size and precision of the results",
-            f"{counted(result.n, 'report')}. {level_text(result.confidence)} intervals with every"
+            f"{_size(result)}. {level_text(result.confidence)} intervals with every"
             " figure cover the noise of the randomisation and the sampling of respondents.",
             "" if survey.invited is True else "the sampling frame, if there was one",
         ),
         Disclosure("How the data were weighted", "These figures are not weighted."),
         Disclosure(
             "How the data were processed, and procedures to ensure data quality",
-            "Every report was checked to be one that an honest device can send; none was left out"
-            f" or edited.{_signs(result)}",
+            "Every report was checked to be one that an honest device can send; none"
+            f"{' of these' if result.mixed else ''} was left out or edited.{_signs(result)}",
         ),
         Disclosure(
             "A general statement acknowledging limitations of the data",
@@ -93,7 +94,22 @@ def disclosures(
     ]
 
 
+def _passed_on(result: SurveyResult) -> str:
+    if not result.mixed:
+        return ""
+    return (
+        f" A mixer, run by {result.mixed.by}, passed the answers on without their senders, among"
+        f" {counted(result.blanks or 0, 'blank')} for each question."
+    )
+
+
+def _size(result: SurveyResult) -> str:
+    return people(result.n).capitalize() if result.mixed else counted(result.n, "report")
+
+
 def _recruited(result: SurveyResult, survey: Survey) -> str:
+    if result.mixed:
+        return ""
     if survey.invited is not True:
         return "Anybody who had the link could take part, also more than once."
     if result.invited and result.response_rate is not None and result.n <= result.invited:

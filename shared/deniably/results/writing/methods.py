@@ -98,18 +98,38 @@ def _collected(
             " part, drawn at random; the number of reports to each question is given with it."
         )
     yield from _invited(result, survey)
+    yield from _passed_on(draft, result)
     if any(map(show_if, survey.questions)):
         yield (
             "People who were not asked a question, because of an earlier answer, reported “not"
             " applicable”, which is randomised like any answer. Shares among those who were asked"
-            " are ratios of two estimates, through the joint channel of that question and of the"
-            f" one that decides, with intervals by test inversion{draft.source('fieller1954')}."
+            f" are ratios of two estimates, through the {_channel(result)}, with intervals by test"
+            f" inversion{draft.source('fieller1954')}."
         )
     if survey.strata:
         keys = "; ".join(f"{key}: {', '.join(some)}" for key, some in sorted(survey.strata.items()))
         yield f"The link of each respondent said a stratum ({keys}), which is not randomised."
     if isinstance(survey.waves, Waves):
         yield from _in_waves(result, survey, survey.waves)
+
+
+def _channel(result: SurveyResult) -> str:
+    if result.mixed:
+        return "channel of that question alone"
+    return "joint channel of that question and of the one that decides"
+
+
+def _passed_on(draft: _Draft, result: SurveyResult) -> Iterator[str]:
+    """How the answers came, where they came through a mixer."""
+    if result.mixed:
+        yield (
+            f"The answers travelled through a mixer{draft.source('bittau2017', 'wang2020')}, run by"
+            f" {result.mixed.by}, each sealed for the survey's server in an envelope of its own."
+            " When the survey was closed, the mixer added"
+            f" {counted(result.blanks or 0, 'blank')} to each question: reports of uniformly random"
+            " answers. It passed all on as one sorted batch without senders, so that nobody can put"
+            " the answers of one person together again."
+        )
 
 
 def _when(result: SurveyResult, days: Sequence[str]) -> str:
@@ -122,7 +142,12 @@ def _when(result: SurveyResult, days: Sequence[str]) -> str:
 
 
 def _invited(result: SurveyResult, survey: Survey) -> Iterator[str]:
-    if survey.invited is not True:
+    if result.mixed:
+        yield (
+            "The mixer decides who takes part; whether it took an invitation is not in the survey's"
+            " definition."
+        )
+    elif survey.invited is not True:
         yield (
             "Anybody who had the link could take part, also more than once: it took no invitation."
         )
@@ -172,11 +197,20 @@ def _randomised(draft: _Draft, result: SurveyResult) -> Iterator[str]:
     yield (
         "Each answer was randomised on the respondent's own device before anything was sent, under"
         f" local differential privacy, a form of randomised response{draft.source(*_GENERAL)}. No"
-        f" true answer was collected. The whole report of one person keeps {total}: it changes the"
+        f" true answer was collected. {'What came from' if result.mixed else 'The whole report of'}"
+        f" one person keeps {total}: it changes the"
         " odds between any two sets of answers by a factor of at most"
         f" exp({result.total['epsilon']})"
         f"{', except with a probability of delta' if 'delta' in result.total else ''}."
     )
+    if result.mixed:
+        yield (
+            "That holds even if the mixer works together with the survey's server. Against the"
+            " server alone, and against readers of these results, the answers of one person keep"
+            f" epsilon {result.mixed.epsilon} and delta {result.mixed.delta} in all, whoever else"
+            " took part. This assumes that the mixer adds the blanks, and does not work together"
+            " with the server."
+        )
     # Questions with one mechanism and one protection are described in one sentence.
     alike: dict[tuple[NamedMechanism, Protection], list[QuestionResult]] = {}
     for question in result.questions:
@@ -207,16 +241,26 @@ def _estimated(draft: _Draft, result: SurveyResult) -> Iterator[str]:
     questions = result.questions
     level = level_text(result.confidence)
     if any(question.p is not UNSET for question in questions):
+        formula, blanks = "(c / n − q) / (p − q): c of n reports", ""
+        if result.blanks:
+            formula = "((c − D m) / n − q) / (p − q): c of the reports of n people and of D blanks"
+            blanks = f", m that a blank names it, and D is {result.blanks:,}"
         yield (
             "Where reports name answers, the share of an answer is estimated without bias by"
-            " (c / n − q) / (p − q): c of n reports name it, p is the probability that a report"
-            f" names the true answer, and q that it names a given other one"
+            f" {formula} name it, p is the probability that a report names the true answer,"
+            f" {'' if blanks else 'and '}q that it names a given other one{blanks}"
             f"{draft.source('wang2017')}."
         )
     if any(question.p is UNSET or _means(question) for question in questions):
         yield (
             "Means, and shares through other designs, average a score of each report whose"
             " expectation is the true value, so they are unbiased, too."
+            + (
+                " What blanks are expected to add to the sum is subtracted before it is divided by"
+                " the number of people."
+                if result.blanks
+                else ""
+            )
         )
     if any(map(_some_without_score, questions)):
         yield "The mean score of a scale is that of people whose answer has a place on it."
@@ -230,7 +274,8 @@ def _estimated(draft: _Draft, result: SurveyResult) -> Iterator[str]:
         )
     yield (
         "Unbiased estimates may lie below 0 or beyond the end of a scale; their intervals are cut"
-        " to it. Standard errors divide by n."
+        f" to it. Standard errors divide by n"
+        f"{', and count the chance in the blanks, too' if result.blanks else ''}."
     )
     yield (
         f"Score intervals{draft.source('wilson1927')} at the {level} level cover the noise of the"
@@ -321,11 +366,15 @@ def _poisoned(draft: _Draft, result: SurveyResult) -> Iterator[str]:
     if text := " and ".join(filter(None, parts)):
         one_in_100 = rounding.with_unit("1", "%")
         yield (
-            f"Crafted reports can move estimates{draft.source('cheu2021')}: if {one_in_100} of all"
-            f" reports were fake, they could move {text}."
+            f"Crafted reports can move estimates{draft.source('cheu2021')}: if {one_in_100} of"
+            f" {_whose(result)} reports were fake, they could move {text}."
         )
     if any(poisoning is None for poisoning, _ in poisonings):
         yield "Of some estimates, fake reports could move them without a bound that we can state."
+
+
+def _whose(result: SurveyResult) -> str:
+    return "people's" if result.blanks else "all"
 
 
 def _poisoning(

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from msgspec import UNSET
 
+from deniably.core.counting import counted
 from deniably.results import among_asked, narrative, places, shown
 from deniably.results.document import (
     AmongChoiceResult,
@@ -64,6 +65,8 @@ def sentence(result: SurveyResult, name: str) -> str:
 def _details(result: SurveyResult, question: QuestionResult) -> Iterator[str]:
     drawn = isinstance(question, VectorResult) and _is_sampled(question)
     yield f"of {question.n:,} respondents" if drawn else f"n = {question.n:,}"
+    if question.blanks:
+        yield f"less {counted(question.blanks, 'blank')} of a mixer"
     yield f"{randomiser(question).name}, {Protection.of_result(question).words}"
     if isinstance(question, SelectMultipleResult) and question.most > 1:
         yield f"up to {question.most} answers a person"

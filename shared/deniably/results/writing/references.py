@@ -234,6 +234,16 @@ _WORKS = (
         pages="5662-5676", doi="10.1109/TIT.2018.2809790",
     ),
     Work(
+        key="bittau2017",
+        authors=(
+            "Bittau, A.", "Erlingsson, Ú.", "Maniatis, P.", "Mironov, I.", "Raghunathan, A.",
+            "Lie, D.", "Rudominer, M.", "Kode, U.", "Tinnes, J.", "Seefeld, B.",
+        ),
+        year=2017, title="Prochlo: Strong privacy for analytics in the crowd",
+        within="Proceedings of the 26th Symposium on Operating Systems Principles",
+        kind="inproceedings", pages="441-459", doi="10.1145/3132747.3132769",
+    ),
+    Work(
         key="duchi2018", authors=("Duchi, J. C.", "Jordan, M. I.", "Wainwright, M. J."), year=2018,
         title="Minimax optimal procedures for locally private estimation",
         within="Journal of the American Statistical Association", volume="113", number="521",
@@ -270,6 +280,17 @@ _WORKS = (
         year=2020, title="Estimating numerical distributions under local differential privacy",
         within="Proceedings of the 2020 ACM SIGMOD International Conference on Management of Data",
         kind="inproceedings", pages="621-635", doi="10.1145/3318464.3389700",
+    ),
+    Work(
+        key="wang2020",
+        authors=(
+            "Wang, T.", "Ding, B.", "Xu, M.", "Huang, Z.", "Hong, C.", "Zhou, J.", "Li, N.",
+            "Jha, S.",
+        ),
+        year=2020,
+        title="Improving utility and security of the shuffler-based differential privacy",
+        within="Proceedings of the VLDB Endowment", volume="13", number="13", pages="3545-3558",
+        doi="10.14778/3424573.3424576",
     ),
     Work(
         key="canonne2020", authors=("Canonne, C. L.", "Kamath, G.", "Steinke, T."), year=2020,

@@ -12,13 +12,14 @@ from typing import Annotated, Any
 
 import msgspec
 import numpy as np
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from deniably.core.canonical import LARGEST_INTEGER, canonical
 from deniably.core.counting import counted
-from deniably.core.errors import DeniablyError
+from deniably.core.errors import DeniablyError, TravelledApart
 from deniably.estimation.tally import Tally
 from deniably.mechanisms.law import Supporting
+from deniably.survey.mixer import Mixer
 from deniably.survey.survey import Survey, read_survey
 from deniably.workbench.engines.counting_engine import Groups
 from deniably.workbench.engines.tallying import Counts, TalliedSet, may_be_seen
@@ -33,11 +34,18 @@ _Number = Annotated[int, Meta(ge=0, le=LARGEST_INTEGER)]
 
 
 class _Counts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """``n`` reports to a question, and how many of them name each cell from ``start`` on."""
+    """``n`` reports to a question, and how many of them name each cell from ``start`` on. Where a
+    mixer added ``blanks`` to the reports of n people, these are among the counts."""
 
     n: _Integer
     start: _Integer
     counts: list[_Integer]
+    blanks: _Number | UnsetType = UNSET
+
+    @property
+    def reports(self) -> int:
+        """The number of all reports that are counted: of people, and blanks."""
+        return self.n + (self.blanks or 0)
 
 
 class _Pair(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -76,10 +84,9 @@ def tally_text(tallied: TalliedSet) -> bytes:
 
 
 def _stratum(counts: Counts) -> dict[str, Any]:
-    if any(tally.blanks for tally in counts.tallies.values()):
-        raise NoExport("a tally file does not say which of its reports are a mixer's blanks")
     tallies = {
         name: {"n": tally.n, "start": tally.start, "counts": tally.counts.tolist()}
+        | ({"blanks": tally.blanks} if tally.blanks else {})
         for name, tally in counts.tallies.items()
     }
     pairs = [
@@ -105,6 +112,8 @@ def read_tally(text: bytes) -> TalliedSet:
     except DeniablyError as error:
         raise NoExport(f"the survey of this tally file: {error}") from None
     _check_strata(survey, strata)
+    if survey.mixer and (written.left_out or written.unfit):
+        raise NoExport("this tally file has rows that were left out, and its survey has a mixer")
     return TalliedSet(survey, strata, written.left_out, written.unfit)
 
 
@@ -128,21 +137,29 @@ def _check_strata(survey: Survey, strata: Sequence[Counts]) -> None:
 
 def _counts(survey: Survey, written: _Stratum) -> Counts:
     places = layout(survey)
-    tallies = {name: _tally(field, written) for name, field in places.fields.items()}
+    blanks = survey.mixer.blanks if isinstance(survey.mixer, Mixer) else UNSET
+    tallies = {name: _tally(field, written, blanks) for name, field in places.fields.items()}
     if unknown := written.tallies.keys() - places.fields.keys():
         raise NoExport(f"this tally file has counts of {min(unknown)}, which is no question")
+    if survey.mixer and written.pairs:
+        raise NoExport(f"this tally file has pairs of questions. {TravelledApart()}")
     pairs = {(pair.rows, pair.columns): _groups(pair, tallies) for pair in written.pairs}
     if len(pairs) < len(written.pairs):
         raise NoExport("this tally file has the pairs of two questions twice")
     return Counts(written.n, tallies, pairs)
 
 
-def _tally(field: PackedField, written: _Stratum) -> Tally:
+def _tally(field: PackedField, written: _Stratum, blanks: int | UnsetType) -> Tally:
     name, law = field.question.name, field.question.mechanism.law
     cell_count = law.cell_count
     of_question = written.tallies.get(name)
     if of_question is None:
         raise NoExport(f"this tally file has no counts of {name}")
+    if of_question.blanks != blanks:
+        raise NoExport(
+            f"the counts of {name} have {_blanks(of_question.blanks)}, and the survey has"
+            f" {_blanks(blanks)}"
+        )
     if min(of_question.counts, default=0) < 0 or not 0 <= of_question.n <= written.n:
         raise NoExport(f"the counts of {name} are none of {written.n:,} reports")
     if cell_count is not None and (len(of_question.counts) != cell_count or of_question.start):
@@ -154,20 +171,24 @@ def _tally(field: PackedField, written: _Stratum) -> Tally:
     ):
         raise NoExport(f"{name} has cells from {low} to {high}, and counts of others")
     if not _are_of(field, of_question):
-        raise NoExport(f"the counts of {name} are none of its {of_question.n:,} reports")
-    counts = np.array(of_question.counts, np.int64)
-    return Tally(of_question.n, counts, of_question.start, endless=cell_count is None)
+        raise NoExport(f"the counts of {name} are none of its {of_question.reports:,} reports")
+    counts, endless = np.array(of_question.counts, np.int64), cell_count is None
+    return Tally(of_question.n, counts, of_question.start, endless, of_question.blanks or 0)
+
+
+def _blanks(number: int | UnsetType) -> str:
+    return "no blanks" if number is UNSET else counted(number, "blank")
 
 
 def _are_of(field: PackedField, written: _Counts) -> bool:
-    """Returns whether ``n`` reports, which name as many cells as the law says, can have these
+    """Returns whether so many reports, which name as many cells as the law says, can have these
     counts."""
     law = field.question.mechanism.law
     if field.kind == "numbers":
-        return sum(written.counts) == field.count * written.n
+        return sum(written.counts) == field.count * written.reports
     assert isinstance(law, Supporting)
-    named = law.size is None or sum(written.counts) == law.size * written.n
-    return named and max(written.counts) <= written.n
+    named = law.size is None or sum(written.counts) == law.size * written.reports
+    return named and max(written.counts) <= written.reports
 
 
 def _triples(groups: Groups) -> list[list[int]]:

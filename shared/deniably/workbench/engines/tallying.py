@@ -18,7 +18,7 @@ from deniably.core.errors import NoResults
 from deniably.estimation.tally import Tally
 from deniably.results.subgroups import all_shown
 from deniably.survey.strata import Stratum, members
-from deniably.survey.survey import Survey
+from deniably.survey.survey import Survey, require_whole_reports
 from deniably.workbench.engines.counting_engine import CountingEngine, Groups, Key, Source
 from deniably.workbench.engines.question_counters import (
     OneColumn,
@@ -88,9 +88,11 @@ class TalliedSet:
 
     def __add__(self, other: TalliedSet) -> TalliedSet:
         """Returns the sum of two sets. Raises NoExport where they are not of the same survey,
-        strata and pairs."""
+        strata and pairs, and where their survey has a mixer, which passes on one batch."""
         if self.survey.digest != other.survey.digest:
             raise NoExport("these are counts of several surveys, or versions of one")
+        if self.survey.mixer:
+            raise NoExport("a survey with a mixer has one batch, so its counts do not add up")
         if self.stratified is not other.stratified:
             keys, least = ", ".join(sorted(self.survey.strata or {})), self.survey.results.minimum
             raise NoExport(
@@ -174,8 +176,10 @@ def tally_set(
     reports with each pair of values.
 
     Raises NoExport where a file cannot be read or is rewritten meanwhile, and for a pair of
-    questions whose reports are not one number each.
+    questions whose reports are not one number each; TravelledApart for a survey with a mixer, which
+    has no whole reports.
     """
+    require_whole_reports(parts.survey)
     reading = _Reading(parts, source_of(parts), engine)
     places = {pair: reading.places(pair) for pair in pairs}
     seen = reading.seen(list(places.values()))

@@ -10,7 +10,7 @@ import numpy as np
 from deniably.core.binomial import Floats
 from deniably.core.errors import BadModel
 from deniably.estimation.weighted_tally import Weighing
-from deniably.survey.survey import Survey
+from deniably.survey.survey import Survey, require_whole_reports
 from deniably.workbench.models.fit import Ints
 from deniably.workbench.models.model_columns import groups_of, nearest, numbers, weights_of
 from deniably.workbench.report_columns import note
@@ -33,7 +33,9 @@ def weighing(
 
 
 def need_strata_weights(survey: Survey, weights: object) -> None:
-    """Raises BadModel unless ``weights`` are given by stratum; the message says why."""
+    """Raises BadModel unless ``weights`` are given by stratum; the message says why. Raises
+    TravelledApart for a survey with a mixer, which cannot have strata."""
+    require_whole_reports(survey)
     if isinstance(weights, Mapping):
         return
     example = "the survey has no strata, so its reports cannot be weighed"
