@@ -7,9 +7,9 @@ exports are not there. A module whose names are taken already, or are a browser'
 is imported later, becomes a function that runs once, at its first import, and returns its exports.
 Only imports and exports change; comments, types, indentation, and spaces and line breaks without a
 meaning are removed, and ``const`` becomes ``let``. Every survey has the same bundle, so a browser's
-cache does not show which survey its owner answered. Only surveys by invitation and those with
-strata have others. So has the trial of a draft, in which one module stands in for those of the
-device that store, fetch and send. A module in ``APART`` is fetched where it is needed, from the
+cache does not show which survey its owner answered. Only surveys by invitation, with strata or
+with a mixer have others. So has the trial of a draft, in which one module stands in for those of
+the device that store, fetch and send. A module in ``APART`` is fetched where it is needed, from the
 same build.
 
 The alternatives, gzipped: esbuild's minified file is smaller (26 kB instead of 33), but needs npm
@@ -22,7 +22,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from posixpath import basename, dirname, normpath
 
 _HEAD = """\
@@ -108,16 +108,18 @@ def bundle_modules(
     entries: Sequence[str],
     without: Sequence[str] = (),
     instead: Mapping[str, str] | None = None,
+    swapped: Mapping[str, Mapping[str, str]] | None = None,
 ) -> str:
     """Returns the JavaScript source of one module that runs the modules ``entries`` in turn.
 
     A module is named by its path, its room and name without ``.js``, such as ``form/form``; names
     are unique across rooms. ``texts`` maps each module to its source. A module in ``without`` is
     left out, and modules that import it get an empty object. ``instead`` maps modules to others
-    that take their place.
+    that take their place. ``swapped`` does so for single names: for a module, it maps names that it
+    imports to the module that they come from instead, or to its export, as in ``form/mixed.send``.
 
-    Raises ValueError for an import, export or template literal in an unsupported form, and for a
-    module that is imported both at once and later.
+    Raises ValueError for an import, export or template literal in an unsupported form, for a module
+    that is imported both at once and later, and for a name to swap that nobody imports.
     """
     stand_ins = instead or {}
     modules: dict[str, _Module] = {}
@@ -126,7 +128,8 @@ def bundle_modules(
     while ahead:
         path = ahead.pop(0)
         if path not in modules:
-            module = modules[path] = _module(path, texts[path], stand_ins)
+            module = _module(path, texts[path], stand_ins)
+            module = modules[path] = _with_swaps(module, (swapped or {}).get(path, {}))
             imported = [*(each for each, _, _ in module.imports), *module.late]
             ahead += [each for each in imported if each not in without]
     bundle = _Bundle(modules)
@@ -145,12 +148,14 @@ class _Bundle:
     """A bundle as it grows: the ``pieces`` of its text, the modules ``done``, and the names in
     their scope.
 
+    ``imported`` has each module, and the name of an export of it, that another one imports at once.
     ``names`` maps each name to the module, and the name of the export or of its own, that it stands
     for; ``exported`` each export of a module that has run to its name in the scope.
     """
 
-    def __init__(self, modules: Mapping[str, _Module]) -> None:
+    def __init__(self, modules: dict[str, _Module]) -> None:
         self.modules = modules
+        self.imported = {each[:2] for module in modules.values() for each in module.imports}
         self.pieces: list[str] = []
         self.done: set[str] = set()
         self.names: dict[str, tuple[str, str]] = {}
@@ -188,7 +193,10 @@ class _Bundle:
             self.exported |= {(path, name): local for name, local in module.exports.items()}
             return
         exported: dict[str, str] = {}
-        for name in module.exports:
+        # Exports that only other bundles need would make this one longer.
+        used = {a: b for a, b in module.exports.items() if (path, a) in self.imported}
+        module = self.modules[path] = replace(module, exports=used)
+        for name in used:
             local = name if self._free(name, None) else f"${basename(path)}_{name}"
             exported[name] = local
             self.names[local] = (path, module.exports[name])
@@ -258,6 +266,24 @@ def _module(path: str, text: str, stand_ins: Mapping[str, str]) -> _Module:
     # Only now: before, an import() that was left would have been refused.
     text = text.replace(_FETCH, "import(")
     return _Module(path, text, imports, late, exports, frozenset(declared))
+
+
+def _with_swaps(module: _Module, swaps: Mapping[str, str]) -> _Module:
+    """Returns the module with some of its imports from other modules than it says."""
+    if unknown := set(swaps) - {name for _, name, _ in module.imports}:
+        raise ValueError(f"{module.path}.js: does not import {sorted(unknown)}")
+    imports = [
+        (*_export(swaps[name], name), local) if name in swaps else (source, name, local)
+        for source, name, local in module.imports
+    ]
+    return replace(module, imports=imports)
+
+
+def _export(target: str, name: str) -> tuple[str, str]:
+    """Returns the module and the name of an export, such as ``form/mixed.send``; without a point it
+    is ``name``."""
+    path, _, other = target.partition(".")
+    return path, other or name
 
 
 def _apart(path: str, match: re.Match[str]) -> str:
