@@ -245,7 +245,7 @@ def _view(
 
 def _used(survey: Survey, alone: Mapping[str, Loss]) -> Used:
     """What is spent of the limit; with a mixer, against the survey's server ``alone``."""
-    losses = {each.name: each.mechanism.loss for each in survey.questions} | alone
+    losses = {each.name: each.mechanism.loss for each in survey.questions} | dict(alone)
     return Used(
         privacy_spent(survey.server_loss),
         FULL,
