@@ -8,11 +8,12 @@ randomised report.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache, cached_property, lru_cache
 from http.cookiejar import DefaultCookiePolicy
@@ -29,6 +30,7 @@ from deniably.device import memory as remembered
 from deniably.device import question_subset
 from deniably.device.ledger import (
     ENDING_SCOPES,
+    Account,
     Leaving,
     Limits,
     Scope,
@@ -40,13 +42,25 @@ from deniably.device.ledger import (
     total_loss,
 )
 from deniably.device.memory import Memory, RegisterCheckpoint, StoredReport, Ticket
+from deniably.device.through_mixer import (
+    Arrival,
+    Envelopes,
+    answer_through_mixer,
+    change_code,
+    check_statement,
+    find_arrived,
+    mixer_of,
+    seal_reports,
+)
 from deniably.device.tickets import begin_trade, end_trade, finish_trade
 from deniably.device.verify_listing import VerifiedSurvey, verify_listing, what_more
+from deniably.survey.mixer import Mixer
 from deniably.survey.questions import Question
-from deniably.survey.report import draw_questions
+from deniably.survey.report import Report, draw_questions
 from deniably.survey.survey import Survey, read_survey
 from deniably.trust.invitation_codes import read_code
 from deniably.trust.listing import LARGEST_LISTING
+from deniably.trust.mixer_statement import MixerStatement
 from deniably.trust.signing import fingerprint
 from deniably_client.errors import (
     AlreadyAnswered,
@@ -58,10 +72,11 @@ from deniably_client.errors import (
     SurveyClosed,
     Unreachable,
 )
-from deniably_client.receipt import Receipt
+from deniably_client.receipt import Receipt, ThroughMixer
 from deniably_client.response_body import (
     DEFINITION,
     PROBLEM,
+    RECEIVED,
     REGISTER,
     BoundedRetry,
     body,
@@ -69,7 +84,8 @@ from deniably_client.response_body import (
 )
 from deniably_client.storage import Storage, Transient
 
-NOT_MODIFIED, TOO_MANY = 304, 429
+NOT_MODIFIED, NOT_FOUND, TOO_MANY = 304, 404, 429
+_OCTETS = MappingProxyType({"Content-Type": "application/octet-stream"})
 _PORTS = {"http": 80, "https": 443}
 _HOST = re.compile(r"[^@\\\s]+")
 """A host, with or without a port. A user name before an @ would identify the respondent. A
@@ -183,6 +199,9 @@ class Device:
         self._query = urlsplit(self.url).query
         self._api = f"{self._base}/api/surveys/{self._name}"
         self._memory = self.memory or Transient()
+        # Of a survey with a mixer: the code that is sealed, and what it is sealed with.
+        self._code: str | None = None
+        self._inner: Sequence[bytes] = ()
 
     @property
     def survey(self) -> Survey:
@@ -248,12 +267,46 @@ class Device:
             )
         if survey.name != self._name:
             raise Refused("the server sent the definition of another survey")
-        if survey.mixer:
-            raise Refused(
-                "the answers to this survey go through a mixer, and this device cannot seal them"
-                " for one; update it, or answer on another device"
-            )
         return survey
+
+    @cached_property
+    def statement(self) -> MixerStatement | None:
+        """What the mixer of the survey states about it, signed; None in a survey without a mixer.
+        It is fetched once, and nothing is sealed without it.
+
+        Raises SurveyClosed once the mixer takes no more envelopes, Refused where the statement
+        cannot be trusted, Rejected where the mixer has not accepted the survey, and Unreachable
+        where it does not answer.
+        """
+        if not self.survey.mixer:
+            return None
+        return check_statement(self.survey, self._request("GET", self._at_mixer, PROBLEM).body)
+
+    @property
+    def _at_mixer(self) -> str:
+        return f"{mixer_of(self.survey).address}/mix/{self.survey.digest}"
+
+    @property
+    def arrival(self) -> Arrival | None:
+        """Whether what this device sealed for the survey's mixer has reached the survey's server.
+
+        It is None in a survey without a mixer, where this device has sealed nothing, and as long
+        as the mixer has not passed on the answers. The device fetches the list of all envelopes
+        that the server received, so that the server does not learn which ones it looks for.
+
+        Raises Refused for a list that cannot be read, Rejected and Unreachable where the server
+        does not give it.
+        """
+        kept = self.kept
+        if not self.survey.mixer or kept is None:
+            return None
+        try:
+            answer = self._request("GET", f"{self._api}/mixed/envelopes", RECEIVED)
+        except Rejected as refused:
+            if refused.status == NOT_FOUND:
+                return None
+            raise
+        return find_arrived(kept, answer.body)
 
     @cached_property
     def questions(self) -> list[Question]:
@@ -310,8 +363,12 @@ class Device:
     @property
     def needs_invitation(self) -> bool:
         """Whether this device still has to exchange an invitation for a ticket, to answer this
-        survey."""
-        return bool(self.survey.invited) and self.kept is None and self._ticket is None
+        survey. Where a mixer invites, whether the device still needs the code of an invitation."""
+        if self.kept is not None:
+            return False
+        if statement := self.statement:
+            return statement.invitations > 0 and self._code is None
+        return bool(self.survey.invited) and self._ticket is None
 
     @property
     def _ticket(self) -> Ticket | None:
@@ -319,7 +376,7 @@ class Device:
 
     def trade(self, invitation: str | None = None) -> None:
         """Exchanges an invitation, by default the device's, for a ticket that cannot be linked to
-        it.
+        it. Where a mixer invites, only keeps the code until it is sealed in the envelope.
 
         Does nothing where the survey needs no invitation, or where the device has a ticket or a
         report already.
@@ -335,11 +392,12 @@ class Device:
         """
         if not self.needs_invitation:
             return
+        if self.survey.mixer:
+            self._code = read_code(self._given(invitation))
+            return
         version, key = self.survey.digest, self._verified[1].invitations or ""
         before = self._memory.read().trade(version)
-        text = invitation or self.invitation or (before.code if before else None)
-        if text is None:
-            raise Uninvited("this survey needs an invitation: Device(url, invitation=...)")
+        text = self._given(invitation or self.invitation or (before.code if before else None))
         self.cost()  # keep the invitation where the device would refuse to answer
         begun = self._memory.update(lambda memory: begin_trade(memory, version, key, text))
         trade = begun.trade(version)
@@ -354,6 +412,12 @@ class Device:
             self.trade(text)  # the earlier code failed: try the new one
             return
         self._memory.update(lambda memory: finish_trade(memory, version, key, trade, signed))
+
+    def _given(self, invitation: str | None) -> str:
+        text = invitation or self.invitation
+        if text is None:
+            raise Uninvited("this survey needs an invitation: Device(url, invitation=...)")
+        return text
 
     def _signed(self, code: str, blinded: str) -> str:
         """Fetch the blind signature, over a connection that the report will not use."""
@@ -382,10 +446,12 @@ class Device:
         names = memos if report is None else report.values
         return [question for question in self.survey.questions if question.name in names]
 
-    def cost(self, changed: Collection[str] = ()) -> Cost:
+    def cost(self, changed: Collection[str] = (), account: Account = "server") -> Cost:
         """Returns the privacy loss of answering, before any question is asked.
 
-        ``changed`` are the names of questions whose true answers have changed. Raises BudgetSpent
+        ``changed`` are the names of questions whose true answers have changed. ``account`` says
+        what is counted: what servers learn alone ("server"), or if mixers work together with them
+        ("together"). Raises BudgetSpent
         where a limit of the device would be exceeded, WavesSent where the survey states a number
         of waves and all of them are answered.
         """
@@ -394,10 +460,10 @@ class Device:
         since = remembered.counted_since(memory, self.author, day)
         counted = counted_entries(memory.ledger, *own, since)
         before: dict[Scope, Loss] = {
-            scope: total_loss(entries_of_scope) for scope, entries_of_scope in counted.items()
+            scope: total_loss(charges, account) for scope, charges in counted.items()
         }
         leaving: dict[Scope, Leaving | None] = {
-            scope: first_to_leave(counted[scope]) for scope in ENDING_SCOPES
+            scope: first_to_leave(counted[scope], account) for scope in ENDING_SCOPES
         }
         self._check_total(memory)
         fresh = self.fresh(changed)
@@ -405,7 +471,8 @@ class Device:
         dated = remembered.charge_day(memory, self.author, day)
         entries = remembered.charges(self.survey, fresh, self.author, dated)
         ledger = charge(memory.ledger, entries, self.limits, since)
-        return Cost(before, spent(ledger, *own, since), total_loss(ledger), leaving)
+        after = spent(ledger, *own, since, account)
+        return Cost(before, after, total_loss(ledger, account), leaving)
 
     def answer(
         self,
@@ -450,6 +517,12 @@ class Device:
 
         def change(memory: Memory) -> Memory:
             self._check_total(memory)
+            if survey.mixer:
+                remembered.fresh_questions(memory, survey, drawn, changed)  # refuses changes
+                return answer_through_mixer(
+                    memory, survey, answers, self._seal, author=author, day=_today(),
+                    limits=self.limits,
+                )  # fmt: skip
             return remembered.answer(
                 memory, survey, answers, author=author, day=_today(), limits=self.limits,
                 drawn=drawn, changed=changed, strata=stratum,
@@ -463,40 +536,70 @@ class Device:
             return memories[1]
 
         self._memory.update(kept)  # no network request while it is locked
-        before, after = (memory.report(survey.digest) for memory in memories)
+        before, after = (_made(memory, survey.digest) for memory in memories)
         return self._send(again=before == after)
+
+    def _seal(self, reports: Sequence[Report]) -> Envelopes:
+        envelopes = seal_reports(self.survey, reports, self._code or "")
+        self._inner = envelopes.inner
+        return envelopes
 
     def resend(self) -> Receipt:
         """Submits the stored report again: the same bytes and id, so the server counts it once.
 
-        The receipt says ``again`` where a server already had the report. Raises SurveyClosed and
-        Rejected where the server refuses, Unreachable where it does not answer, and ValueError
+        The receipt says ``again`` where a server already had the report. Where a mixer refused the
+        code of an invitation, set ``invitation`` to another one first: this device then seals the
+        same randomised answers with that code, as long as this object lives. Raises SurveyClosed
+        and Rejected where the server refuses, Unreachable where it does not answer, and ValueError
         where there is no report yet.
         """
+        self._change_code()
         kept = self.kept
         return self._send(again=kept is not None and kept.sent)
+
+    @property
+    def can_change_code(self) -> bool:
+        """Whether this device can seal the same randomised answers with another code, because the
+        mixer of the survey did not take them."""
+        kept = self.kept
+        return bool(self._inner and self._code) and kept is not None and not kept.sent
+
+    def _change_code(self) -> None:
+        if not self.can_change_code or self.invitation is None:
+            return
+        survey, inner, code = self.survey, self._inner, read_code(self.invitation)
+        if code != self._code:
+            self._memory.update(lambda memory: change_code(memory, survey, inner, code))
+            self._code = code
 
     def _send(self, *, again: bool) -> Receipt:
         survey, kept = self.survey, self.kept
         if kept is None:
             raise ValueError("there is no report yet: call answer() first")
         report, sent = kept.report, kept.body
-        assert report is not None, "no survey with a mixer gets here"
-        ticket = self._ticket
-        headers = {"Deniably-Ticket": ticket.ticket} if ticket else {}
-        self._request("POST", f"{self._api}/reports", PROBLEM, sent, headers=headers)
+        if report is None:
+            self._request("POST", self._at_mixer, PROBLEM, sent, headers=_OCTETS)
+        else:
+            ticket = self._ticket
+            headers = {"Deniably-Ticket": ticket.ticket} if ticket else {}
+            self._request("POST", f"{self._api}/reports", PROBLEM, sent, headers=headers)
         with suppress(MemoryUnusable):  # it is sent; the same bytes count once
             self._memory.update(lambda memory: remembered.mark_sent(memory, survey.digest, sent))
         losses = {
             question.name: question.mechanism.loss
             for question in survey.questions
-            if question.name in report.values
+            if report is None or question.name in report.values
         }
         author, seal = fingerprint(self.author), self._verified[1].seal
-        return Receipt(
-            survey.name, survey.digest, author, seal, losses, survey.total, report.receipt, again,
-            survey.history if survey.waves else None, survey.recognised_of_100, report.stratum,
+        receipt = Receipt(
+            survey.name, survey.digest, author, seal, losses, survey.total,
+            hashlib.sha256(sent).hexdigest(), again, survey.history if survey.waves else None,
+            survey.recognised_of_100, report.stratum if report else {},
         )  # fmt: skip
+        if isinstance(survey.mixer, Mixer) and kept.inner:
+            through = ThroughMixer(survey.mixer.by, survey.server_loss, tuple(kept.inner))
+            return replace(receipt, mixer=through)
+        return receipt
 
     def _check_total(self, memory: Memory) -> None:
         """Refuse a survey whose worst draw of questions would exceed the limit.
@@ -533,7 +636,7 @@ class Device:
         """Read at most ``maximum`` bytes; ``version`` is one that need not be sent again."""
         headers = dict(headers)
         if payload is not None:
-            headers["Content-Type"] = "application/json"
+            headers.setdefault("Content-Type", "application/json")
         if version is not None:
             headers["If-None-Match"] = f'"{version}"'
         try:
@@ -570,6 +673,12 @@ def _nobody(request: requests.PreparedRequest) -> requests.PreparedRequest:
     return request
 
 
+def _made(memory: Memory, version: str) -> bytes | None:
+    """What a memory has for a survey, as it is sent; None where nothing was made."""
+    kept = memory.reports.get(version)
+    return None if kept is None else kept.body
+
+
 def _today() -> str:
     return datetime.now(UTC).date().isoformat()
 
@@ -586,6 +695,7 @@ def _refusal(response: requests.Response) -> Rejected:
 
 _REJECTIONS: dict[str, type[Rejected]] = {
     "/problems/closed": SurveyClosed,
+    "/problems/gone": SurveyClosed,
     "/problems/uninvited": InvitationUnknown,
     "/problems/used": InvitationUsed,
 }

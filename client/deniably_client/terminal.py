@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -17,7 +17,11 @@ from deniably.core.errors import (
     DeniablyError,
     Uninvited,
 )
-from deniably.device.ledger import Limits, Scope, share
+from deniably.device.ledger import Account, Limits, Scope, share
+from deniably.device.memory import StoredReport
+from deniably.device.through_mixer import Arrival
+from deniably.survey.mixer import Mixer
+from deniably.survey.odds import surest
 from deniably.survey.parts import Choice, Range
 from deniably.survey.questions import (
     Number,
@@ -85,7 +89,7 @@ def answer(
     try:
         if survey := _trusted(device, words):
             words = Words(language or survey.language)
-            _converse(device, survey, Talk(words))
+            _converse(device, survey, Talk(words, bool(survey.mixer)))
     except DeniablyError as error:
         click.echo(refusal_text(error, words), err=True)
         sys.exit(1)
@@ -94,7 +98,9 @@ def answer(
 def _converse(device: Device, survey: Survey, talk: Talk) -> None:
     """Ask what is needed and send. A stored report goes out unchanged."""
     kept = device.kept
-    if kept is None:
+    if survey.mixer and kept is not None:
+        _sealed_before(device, talk, kept)
+    elif kept is None:
         talk.introduce(survey, device.stratum)
         _divided(device, talk)
         _invited(device, talk)
@@ -111,6 +117,20 @@ def _converse(device: Device, survey: Survey, talk: Talk) -> None:
         click.echo(talk.words("terminal.stopped"))
     else:
         _deliver(device, talk, device.resend)
+
+
+def _sealed_before(device: Device, talk: Talk, kept: StoredReport) -> None:
+    """Say whether the answers arrived, where the mixer has passed them on; else send the same
+    envelope."""
+    talk.sealed(device.survey)
+    if arrival := device.arrival:
+        talk.arrived(arrival)
+        if not arrival.complete:
+            sys.exit(1)
+        return
+    if not kept.sent:
+        click.echo(talk.words("script.unsent"))
+    _deliver(device, talk, device.resend)
 
 
 def _divided(device: Device, talk: Talk) -> None:
@@ -134,7 +154,8 @@ def _invited(device: Device, talk: Talk) -> None:
     """
     if not device.needs_invitation:
         return
-    click.echo(f"\n{talk.words('invited.promise')}")
+    by_mixer = bool(device.survey.mixer)
+    click.echo(f"\n{talk.words('terminal.mixer_invited' if by_mixer else 'invited.promise')}")
     while True:
         try:
             device.trade()
@@ -150,12 +171,15 @@ def _invited(device: Device, talk: Talk) -> None:
         except Unreachable:
             click.echo(talk.words("invited.offline"), err=True)
             sys.exit(1)
-    click.echo(talk.words("invited.ready"))
+    if not by_mixer:  # a code is sealed, and not traded
+        click.echo(talk.words("invited.ready"))
 
 
 def _answer(device: Device, talk: Talk, changed: Collection[str] = ()) -> None:
     """Show the privacy cost, ask, and send."""
     talk.spending(device.cost(changed), device.limits)
+    if device.survey.mixer:
+        talk.spending(device.cost(changed, "together"), device.limits, "together")
     _deliver(device, talk, lambda: _asked(device, talk, changed))
 
 
@@ -171,7 +195,7 @@ def _asked(device: Device, talk: Talk, changed: Collection[str]) -> Receipt | No
 def _deliver(device: Device, talk: Talk, send: Callable[[], Receipt | None]) -> None:
     """Send, and show the receipt. An unsent report waits in the memory, if there is one."""
     try:
-        receipt = send()
+        receipt = _with_good_code(device, talk, send)
     except Unreachable:
         if device.memory is None:
             raise
@@ -181,6 +205,22 @@ def _deliver(device: Device, talk: Talk, send: Callable[[], Receipt | None]) -> 
         click.echo(talk.words("terminal.stopped"))
     else:
         talk.sent(receipt, device.survey)
+
+
+def _with_good_code(
+    device: Device, talk: Talk, send: Callable[[], Receipt | None]
+) -> Receipt | None:
+    """Send. A mixer sees the code of an invitation only then: ask for another one where it refuses
+    it."""
+    while True:
+        try:
+            return send()
+        except (InvitationUnknown, InvitationUsed, BadInvitation) as error:
+            if not device.can_change_code:
+                raise
+            click.echo(refusal_text(error, talk.words), err=True)
+            device.invitation = talk.invitation()
+            send = device.resend
 
 
 def _trusted(device: Device, words: Words) -> Survey | None:
@@ -203,6 +243,27 @@ def _trusted(device: Device, words: Words) -> Survey | None:
         return None
 
 
+def _of_mixer(survey: Survey, mixer: Mixer, words: Words) -> Iterator[str]:
+    """Who runs the mixer and what it does, and how often a guess is right: of the server alone, and
+    of both together."""
+    from deniably.survey.guessing_rates import guessing, rate_text  # NumPy, for this alone
+    from deniably.wording.first_page import who_asks
+
+    yield words("terminal.mixer_way", by=mixer.by)
+    who = who_asks(survey) or words("start.researchers")
+    yield words("terminal.mixer_blanks", blanks=mixer.blanks, who=who)
+    rates, alone = guessing(survey), survey.server_loss
+    values = {
+        "alone": rate_text(surest(alone.odds_bound)),
+        "one": rate_text(rates.highest),
+        "all": rate_text(rates.together),
+        "count": survey.asked,
+    }
+    key = "terminal.mixer_rates" if survey.asked > 1 else "terminal.mixer_rate"
+    yield explain.at_most(alone, key, words, **values)
+    yield words("terminal.mixer_process")
+
+
 class _Slip(Exception):
     """The typed text is no valid answer; the sentence says what is valid."""
 
@@ -212,6 +273,8 @@ class Talk:
     """A conversation with the respondent in the terminal, in the language of ``words``."""
 
     words: Words
+    mixed: bool = False
+    """Whether the answers go through a mixer."""
 
     def introduce(self, survey: Survey, stratum: Stratum) -> None:
         """Shows the survey, what it reveals about a respondent, and how well that is protected."""
@@ -220,9 +283,13 @@ class Talk:
         for text in (survey.intro, survey.contact):
             if isinstance(text, str):
                 click.echo(f"\n{text}")
-        weak = explain.weak(survey.total)
+        weak = explain.weak(survey.server_loss)
         click.echo(f"\n{words.graded('terminal.promise', weak=weak)}")
-        click.echo(f"{words('terminal.process')}\n\n{explain.describe_total(survey, words)}")
+        if isinstance(survey.mixer, Mixer):
+            for text in _of_mixer(survey, survey.mixer, words):
+                click.echo(f"\n{text}")
+        else:
+            click.echo(f"{words('terminal.process')}\n\n{explain.describe_total(survey, words)}")
         if stratum:
             click.echo(f"\n{words('strata.told')} {stratum_text(stratum, words('fields.comma'))}")
         if survey.asked < len(survey.questions):
@@ -253,6 +320,19 @@ class Talk:
         click.secho(f"\n{survey.title}", bold=True)
         click.echo(f"\n{self.words('memory.before')} {self.words('invited.before')}")
 
+    def sealed(self, survey: Survey) -> None:
+        """Says that what was sealed for a mixer cannot change."""
+        click.secho(f"\n{survey.title}", bold=True)
+        click.echo(f"\n{self.words('memory.before')} {self.words('terminal.mixer_before')}")
+
+    def arrived(self, arrival: Arrival) -> None:
+        """Says whether the survey's server received from the mixer what this device sealed."""
+        if arrival.complete:
+            click.echo(self.words("terminal.mixer_arrived"))
+        else:
+            counts = {"arrived": arrival.arrived, "all": arrival.of}
+            click.echo(self.words("terminal.mixer_lost", **counts), err=True)
+
     def wave(self, known: Sequence[Question]) -> list[str]:
         """Asks which answers to ``known`` have changed since an earlier wave; returns question
         names."""
@@ -282,25 +362,31 @@ class Talk:
         numbers = _prompt(self.words("memory.numbers"), parse)
         return [known[number - 1].name for number in numbers]
 
-    def spending(self, cost: Cost, limits: Limits) -> None:
-        """Shows the spent share of the device's limits, before and after this report."""
+    def spending(self, cost: Cost, limits: Limits, account: Account = "server") -> None:
+        """Shows the spent share of the device's limits in an account, before and after this
+        report."""
         words = self.words
-        click.echo(f"\n{words('memory.spent')}")
+        together = account == "together"
+        click.echo(f"\n{words('terminal.mixer_spent' if together else 'memory.spent')}")
         for scope, key in _SCOPES.items():
             before, after = (
-                share(loss[scope], scope, limits) for loss in (cost.before, cost.after)
+                share(loss[scope], scope, limits, account) for loss in (cost.before, cost.after)
             )
             so_far = f"{words('memory.so_far')} {words('script.percent', count=before)}"
             if leaving := cost.leaving.get(scope):
-                part, day = share(leaving.loss, scope, limits), words.day(leaving.day)
+                part = share(leaving.loss, scope, limits, account)
+                day = words.day(leaving.day)
                 so_far += f" ({words('script.until', count=part, day=day)})"
             then = f"{words('memory.after')} {words('script.percent', count=after)}"
             click.echo(f"  {words(key)}: {so_far}, {then}")
-        click.echo(explain.at_most(cost.ever, "memory.bound", words))
+        if not together:  # what is far from any protection is no number for people
+            click.echo(explain.at_most(cost.ever, "memory.bound", words))
 
     def sent(self, receipt: Receipt, survey: Survey) -> None:
         """Shows the receipt of a report that was sent."""
         click.echo(f"{self.words('terminal.sent')}\n\n{receipt.localised(survey, self.words)}")
+        if receipt.mixer:
+            click.echo(f"\n{self.words('terminal.mixer_later')}")
 
     def confirms(self, question: str) -> bool:
         """Asks a question; returns whether the reply is yes. Enter alone means no."""
@@ -316,7 +402,9 @@ class Talk:
         if isinstance(question.hint, str):
             click.echo(question.hint)
         click.echo(explain.describe_sending(question, self.words))
-        click.echo(explain.describe_inference(question, self.words))
+        inference = explain.describe_inference(question, self.words)
+        both = f"{self.words('terminal.mixer_both')} " if self.mixed else ""
+        click.echo(f"{both}{inference}")
         if bounds := explain.clipped(question, self.words):
             click.echo(bounds)
 

@@ -10,18 +10,15 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from deniably.authoring.survey_files import load_survey
-from deniably.core.errors import Refused
 from deniably.survey.report import separate_reports
 from deniably.survey.survey import Survey, as_survey
 from deniably.trust.mixer_offer import make_offer
-from deniably_client import Device
 from deniably_server.storage.store import Store
 from spec.cases.mixers import EIGHT, KEY, OPEN, mixed
 from spec.cases.questions import YES_NO
 from support.commands import call
 from support.keys import key_of
 from support.material import (
-    Server,
     a_report,
     assert_problem,
     lines_headers,
@@ -147,16 +144,3 @@ def test_a_file_is_planned_for_a_margin(file: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "asked directly" in done.stdout.splitlines()[0]
     assert "server alone  together" in done.stdout
-
-
-# What devices do ------------------------------------------------------------------------------
-
-
-def test_a_device_that_cannot_seal_refuses_the_survey_whole(tmp_path: Path) -> None:
-    server = Server(tmp_path / "deniably.db")
-    try:
-        server.publish(SURVEY)
-        with pytest.raises(Refused, match="go through a mixer, and this device cannot seal them"):
-            Device(f"{server.url}/s/through").answer({"a": "yes", "e": "no"})
-    finally:
-        server.kill()
