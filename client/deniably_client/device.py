@@ -577,12 +577,12 @@ class Device:
         if kept is None:
             raise ValueError("there is no report yet: call answer() first")
         report, sent = kept.report, kept.body
-        if report is None:
-            self._request("POST", self._at_mixer, PROBLEM, sent, headers=_OCTETS)
-        else:
-            ticket = self._ticket
-            headers = {"Deniably-Ticket": ticket.ticket} if ticket else {}
-            self._request("POST", f"{self._api}/reports", PROBLEM, sent, headers=headers)
+        ticket = self._ticket
+        headers = {"Deniably-Ticket": ticket.ticket} if ticket else {}
+        where = f"{self._api}/reports"
+        if report is None:  # an envelope, which no ticket goes with
+            where, headers = self._at_mixer, dict(_OCTETS)
+        self._request("POST", where, PROBLEM, sent, headers=headers)
         with suppress(MemoryUnusable):  # it is sent; the same bytes count once
             self._memory.update(lambda memory: remembered.mark_sent(memory, survey.digest, sent))
         losses = {

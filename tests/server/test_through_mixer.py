@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import msgspec
@@ -106,14 +107,25 @@ def test_the_studio_publishes_none_either_and_says_that_it_cannot_be_tried(app: 
     assert "Mixer: a survey with one cannot be tried yet; leave it out" in tried.text
 
 
-@pytest.mark.parametrize("command", ["audit", "simulate --truth council.yaml", "dossier --n 50"])
-def test_commands_that_do_not_know_mixers_say_so(file: Path, command: str) -> None:
-    done = call(*command.replace("council.yaml", str(file)).split(), file)
+def test_a_file_is_simulated_with_the_blanks(file: Path, tmp_path: Path) -> None:
+    people = tmp_path / "people.csv"
+    people.write_text("stolen\n" + "yes\n" * 300 + "no\n" * 700, encoding="utf-8")
 
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "council has a mixer, which only `deniably check` and `deniably plan` know yet" in (
-        " ".join(done.stderr.split())
-    )
+    done = call("simulate", file, "--truth", people, "--json")
+
+    yes = json.loads(done.stdout)[0]
+    assert yes["truth"] == 0.3
+    assert abs(yes["estimate"] - 0.3) < 0.1
+    assert "no whole reports" in call("simulate", file, "--truth", people, "--reports", "x").stderr
+
+
+def test_a_file_is_audited_and_the_blanks_are_worked_out_again(file: Path) -> None:
+    done = call("audit", file, "--seconds", "0", "--trials", "10")
+
+    assert done.returncode == 3, done.stderr  # in part: nothing was replayed
+    told = " ".join(done.stdout.split())
+    assert "if Works council does not conspire, and adds its 41 blanks to each question" in told
+    assert "leave out --browser" in call("audit", file, "--browser").stderr
 
 
 def test_a_file_is_checked_with_its_offer(file: Path) -> None:
