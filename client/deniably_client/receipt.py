@@ -23,15 +23,16 @@ class ThroughMixer:
     server_loss: Loss
     sealed: tuple[str, ...]
 
-    def lines(self, words: Words) -> list[str]:
-        """Returns who runs the mixer, how often a guess of the server alone is right, and that what
-        follows is for both together."""
+    def lines(self, count: int, words: Words) -> list[str]:
+        """Returns who runs the mixer, how often the server alone guesses ``count`` answers right,
+        and that what follows is for both together."""
         from deniably.survey.guessing_rates import rate_text  # NumPy, for this alone
 
         alone = words("receipt.right", rate=rate_text(surest(self.server_loss.odds_bound)))
+        name = words("mixer.alone_all", count=count) if count > 1 else words("mixer.alone_one")
         return [
             words("script.pair", name=words("terminal.mixer_by"), text=self.by),
-            words("script.pair", name=words("terminal.mixer_alone"), text=alone),
+            words("script.pair", name=name, text=alone),
             words("terminal.mixer_both"),
         ]
 
@@ -127,7 +128,7 @@ class Receipt:
         facts.append((words("receipt.digest"), self.digest))
         lines = [words("script.pair", name=name, text=text) for name, text in facts]
         if self.mixer:
-            lines[4:4] = self.mixer.lines(words)
-            sealed = words("terminal.mixer_sealed")
+            lines[4:4] = self.mixer.lines(count, words)
+            sealed = words("mixer.prints")
             lines += [words("script.pair", name=sealed, text=each) for each in self.mixer.sealed]
         return "\n".join([words("receipt.again"), *lines] if self.again else lines)

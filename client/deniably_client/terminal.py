@@ -19,9 +19,7 @@ from deniably.core.errors import (
 )
 from deniably.device.ledger import Account, Limits, Scope, share
 from deniably.device.memory import StoredReport
-from deniably.device.through_mixer import Arrival
-from deniably.survey.mixer import Mixer
-from deniably.survey.odds import surest
+from deniably.device.through_mixer import Arrival, mixer_of
 from deniably.survey.parts import Choice, Range
 from deniably.survey.questions import (
     Number,
@@ -124,7 +122,7 @@ def _sealed_before(device: Device, talk: Talk, kept: StoredReport) -> None:
     envelope."""
     talk.sealed(device.survey)
     if arrival := device.arrival:
-        talk.arrived(arrival)
+        talk.arrived(arrival, mixer_of(device.survey).by)
         if not arrival.complete:
             sys.exit(1)
         return
@@ -154,8 +152,9 @@ def _invited(device: Device, talk: Talk) -> None:
     """
     if not device.needs_invitation:
         return
-    by_mixer = bool(device.survey.mixer)
-    click.echo(f"\n{talk.words('terminal.mixer_invited' if by_mixer else 'invited.promise')}")
+    mixer = device.survey.mixer
+    promise = talk.words("mixer.invited", by=mixer.by) if mixer else talk.words("invited.promise")
+    click.echo(f"\n{promise}")
     while True:
         try:
             device.trade()
@@ -171,7 +170,7 @@ def _invited(device: Device, talk: Talk) -> None:
         except Unreachable:
             click.echo(talk.words("invited.offline"), err=True)
             sys.exit(1)
-    if not by_mixer:  # a code is sealed, and not traded
+    if not mixer:  # a code is sealed, and not traded
         click.echo(talk.words("invited.ready"))
 
 
@@ -243,25 +242,14 @@ def _trusted(device: Device, words: Words) -> Survey | None:
         return None
 
 
-def _of_mixer(survey: Survey, mixer: Mixer, words: Words) -> Iterator[str]:
-    """Who runs the mixer and what it does, and how often a guess is right: of the server alone, and
-    of both together."""
-    from deniably.survey.guessing_rates import guessing, rate_text  # NumPy, for this alone
-    from deniably.wording.first_page import who_asks
+def _of_mixer(survey: Survey, words: Words) -> Iterator[str]:
+    """What the form's first page says of a mixer: who runs it and what it does, and how often a
+    guess is right, of the survey's server alone and of both together."""
+    from deniably.wording.first_page import first_page  # NumPy, for this alone
 
-    yield words("terminal.mixer_way", by=mixer.by)
-    who = who_asks(survey) or words("start.researchers")
-    yield words("terminal.mixer_blanks", blanks=mixer.blanks, who=who)
-    rates, alone = guessing(survey), survey.server_loss
-    values = {
-        "alone": rate_text(surest(alone.odds_bound)),
-        "one": rate_text(rates.highest),
-        "all": rate_text(rates.together),
-        "count": survey.asked,
-    }
-    key = "terminal.mixer_rates" if survey.asked > 1 else "terminal.mixer_rate"
-    yield explain.at_most(alone, key, words, **values)
-    yield words("terminal.mixer_process")
+    page = first_page(survey, words)
+    yield from (f"{page.promise} {page.doubt}", " ".join(page.cues[1:]), *page.meaning[:2])
+    yield page.visible
 
 
 class _Slip(Exception):
@@ -283,12 +271,12 @@ class Talk:
         for text in (survey.intro, survey.contact):
             if isinstance(text, str):
                 click.echo(f"\n{text}")
-        weak = explain.weak(survey.server_loss)
-        click.echo(f"\n{words.graded('terminal.promise', weak=weak)}")
-        if isinstance(survey.mixer, Mixer):
-            for text in _of_mixer(survey, survey.mixer, words):
+        if survey.mixer:
+            for text in _of_mixer(survey, words):
                 click.echo(f"\n{text}")
         else:
+            weak = explain.weak(survey.total)
+            click.echo(f"\n{words.graded('terminal.promise', weak=weak)}")
             click.echo(f"{words('terminal.process')}\n\n{explain.describe_total(survey, words)}")
         if stratum:
             click.echo(f"\n{words('strata.told')} {stratum_text(stratum, words('fields.comma'))}")
@@ -323,15 +311,16 @@ class Talk:
     def sealed(self, survey: Survey) -> None:
         """Says that what was sealed for a mixer cannot change."""
         click.secho(f"\n{survey.title}", bold=True)
-        click.echo(f"\n{self.words('memory.before')} {self.words('terminal.mixer_before')}")
+        click.echo(f"\n{self.words('memory.before')} {self.words('mixer.before')}")
 
-    def arrived(self, arrival: Arrival) -> None:
-        """Says whether the survey's server received from the mixer what this device sealed."""
+    def arrived(self, arrival: Arrival, by: str) -> None:
+        """Says whether the survey's server received what this device sealed, from the mixer that
+        ``by`` runs."""
+        counts = {"count": arrival.arrived, "all": arrival.of}
         if arrival.complete:
-            click.echo(self.words("terminal.mixer_arrived"))
+            click.echo(self.words("arrived.all", **counts))
         else:
-            counts = {"arrived": arrival.arrived, "all": arrival.of}
-            click.echo(self.words("terminal.mixer_lost", **counts), err=True)
+            click.echo(self.words("arrived.lost", by=by, **counts), err=True)
 
     def wave(self, known: Sequence[Question]) -> list[str]:
         """Asks which answers to ``known`` have changed since an earlier wave; returns question

@@ -394,18 +394,20 @@ def test_both_numbers_come_before_the_first_question_and_are_on_the_receipt(stud
 
     assert done.returncode == 0, done.stderr
     before, _, rest = done.stdout.partition("Your answer")
-    assert "The mixer is run by: Works council of Example Ltd" in before
-    assert "(220 each)" in before
-    assert "right at most 75 of 100 times (a coin: 50)" in before
-    assert "except with a chance of at most 1 in 1,000,000" in before
-    assert "or the mixer cheats: 89 of 100 times for one answer, and 89 of 100 times" in before
+    assert "The sealed answers go to Works council of Example Ltd, which cannot open" in before
+    assert "adds 220 made-up answers to every question" in before
+    assert "in all 2 answers, it is right at most 75 of 100 times" in before
+    assert "This can fail once in 1,000,000" in before
+    assert "cheats, one answer is guessed right 89 of 100 times" in before
+    assert "your network address reaches Works council of Example Ltd" in before
     assert "If both work together: Nobody who sees" in before
     assert "The same, if mixers worked together with servers:" in before
     assert "anonym" not in done.stdout.lower()
     receipt = rest.partition("Sent.")[2]
-    assert "A guess from everything, by the survey’s server alone: right 75 of 100" in receipt
+    assert "Sent through the mixer of: Works council of Example Ltd" in receipt
+    assert "The server alone: all 2: right 75 of 100 times" in receipt
     assert receipt.index("If both work together") < receipt.index("A guess from “e”: right 89")
-    assert receipt.count("Code of a sealed answer") == 2
+    assert receipt.count("Codes of your sealed answers: ") == 2
     assert len(study.received) == 1
 
 
@@ -415,7 +417,7 @@ def test_a_second_call_says_that_nothing_changes_and_sends_the_same(study: Study
     done = in_terminal(study.url, "")
 
     assert done.returncode == 0, done.stderr
-    assert "What was sealed cannot be changed. It counts once." in done.stdout
+    assert "What was sealed stays as it is, and counts once." in done.stdout
     assert len(study.received) == 1
 
 
@@ -434,9 +436,10 @@ def test_once_the_answers_are_passed_on_it_says_whether_they_arrived(
     lost = in_terminal(url, "")
 
     assert arrived.returncode == 0
-    assert "all that this device sealed has arrived" in arrived.stdout
+    assert "have arrived at the survey’s server: 2 of 2" in arrived.stdout
     assert lost.returncode == 1
-    assert "only 1 of 2 parts are in the server’s list" in lost.stderr
+    assert "Not all sealed answers of this device" in lost.stderr
+    assert ": 1 of 2. Works council of Example Ltd has dropped the others" in lost.stderr
 
 
 def test_a_code_is_asked_for_and_asked_for_again(begin: Begin) -> None:
@@ -447,7 +450,7 @@ def test_a_code_is_asked_for_and_asked_for_again(begin: Begin) -> None:
     done = in_terminal(study.url, f"oops\n{used}\n{KEYS}{fresh}\n")
 
     assert done.returncode == 0, done.stderr
-    assert "seals the code of your invitation" in done.stdout
+    assert "You need an invitation from Works council of Example Ltd" in done.stdout
     assert "Check the code" in done.stderr
     assert "This invitation was used already" in done.stderr
     assert len(study.received) == 2
