@@ -128,6 +128,21 @@ def test_a_file_is_audited_and_the_blanks_are_worked_out_again(file: Path) -> No
     assert "leave out --browser" in call("audit", file, "--browser").stderr
 
 
+def test_the_lab_draws_a_file_and_says_when_that_holds(file: Path, tmp_path: Path) -> None:
+    done = call("lab", file, "--output", tmp_path / "page.html")
+
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "Honesty at work, if mixer and server work together" in page
+
+
+def test_a_file_has_a_dossier(file: Path) -> None:
+    done = call("dossier", file, "--n", "500", "--seconds", "0", "--trials", "10")
+
+    assert done.returncode == 0, done.stderr
+    assert "does not conspire with the survey's server, and adds the blanks" in done.stdout
+
+
 def test_a_file_is_checked_with_its_offer(file: Path) -> None:
     done = call("check", file)
 
