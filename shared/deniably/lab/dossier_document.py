@@ -437,6 +437,7 @@ class _DossierWriter:
                 "By invitation, a person can send one report and no more."
                 if self.survey.invited is True
                 else "Without invitations, nothing bounds the number of fake reports."
+                + (" Those of this survey are the mixer's." if self.survey.mixer else "")
             ],
             commands=[self._command("check")],
         )
