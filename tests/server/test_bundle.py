@@ -98,6 +98,49 @@ def test_another_module_can_stand_in_for_one(tmp_path: Path) -> None:
     assert said_in_node(tmp_path / "bundle.mjs") == "44 55\n"
 
 
+SWAPPING = {
+    "one/entry": (
+        'import { four, six } from "../other/e.js";\nimport { five } from "./a.js";\n'
+        "console.log(four, five, six());\n"
+    ),
+    "one/a": 'import { four } from "../other/e.js";\nexport const five = four + 1;\n',
+    "other/e": "export const four = 4;\nexport const six = () => 6;\n",
+    "two/other": (
+        'import { six } from "../other/e.js";\n'
+        "export const four = 40;\nexport const sixty = () => 10 * six();\n"
+    ),
+}
+
+
+def test_single_names_can_come_from_elsewhere_where_one_module_imports_them(
+    tmp_path: Path,
+) -> None:
+    """The module that stands in may import what it stands for, and others still get that."""
+    swapped = {"one/entry": {"four": "two/other", "six": "two/other.sixty"}}
+    (tmp_path / "bundle.mjs").write_text(bundle_modules(SWAPPING, ["one/entry"], swapped=swapped))
+    (tmp_path / "plain.mjs").write_text(bundle_modules(SWAPPING, ["one/entry"]))
+
+    assert said_in_node(tmp_path / "bundle.mjs") == "40 5 60\n"
+    assert said_in_node(tmp_path / "plain.mjs") == "4 5 6\n"
+
+
+def test_a_name_that_nobody_imports_cannot_be_swapped() -> None:
+    with pytest.raises(ValueError, match=r"one/entry.js: does not import \['seven'\]"):
+        bundle_modules(SWAPPING, ["one/entry"], swapped={"one/entry": {"seven": "two/other"}})
+
+
+def test_an_export_that_only_other_bundles_need_adds_nothing() -> None:
+    """Here a name is taken, so that the module is a function and gives its exports back."""
+    forms = {
+        "one/entry": 'import { a } from "./a.js";\nimport { b } from "./b.js";\nlook(a, b);\n',
+        "one/a": "const own = 1;\nexport const a = own;\n",
+        "one/b": "const own = 2;\nexport const b = own;\n",
+    }
+    more = forms | {"one/b": forms["one/b"].replace("const own", "export const own")}
+
+    assert bundle_modules(more, ["one/entry"]) == bundle_modules(forms, ["one/entry"])
+
+
 def test_a_module_is_imported_at_once_or_later_and_not_both() -> None:
     both = 'import { four } from "../other/e.js";\nconst e = await import("../other/e.js");\n'
 

@@ -80,7 +80,7 @@ def for_scripts(words: Words, *, fields: bool, invited: bool, sealed: bool = Fal
 def for_closed(words: Words) -> str:
     """Returns the texts that a closed survey's page needs to say whether answers arrived, as a JSON
     object by key."""
-    return _as_data(words.some("arrived."))
+    return _as_data(words.some("arrived.", "number."))
 
 
 def _as_data(texts: Mapping[str, Text]) -> str:
