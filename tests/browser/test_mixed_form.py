@@ -437,23 +437,56 @@ def test_a_typing_error_is_found_before_the_first_question(
     assert phone.posts() == []
 
 
-def test_an_unknown_and_a_used_invitation_are_told_apart(
+def test_another_code_goes_around_the_same_sealed_answers(
     phone: Watched, two: TwoParties, invited: Through, chromium: Browser
+) -> None:
+    """An unknown and a used invitation are told apart, and nothing is randomised again."""
+    before, used, good = two.held(invited), two.invite(invited), two.invite(invited)
+    other = Watched(chromium.new_context().new_page(), two.server)
+    answer_with(other, used)
+    other.wait("receipt")
+    other.page.context.close()
+
+    answer_with(phone, "0" * 18)
+    phone.wait("refused")
+    assert f"{BY} has no such invitation" in phone.words("#why")
+    ledger = phone.page.evaluate(READ_MIXED)["ledger"]
+    other_code(phone, "ABC")
+    assert "missing or misspelt" in phone.words("#other-invitation .error a")
+    other_code(phone, used)
+    phone.see("#why", "This invitation was used already")
+    other_code(phone, code_in_groups(good))
+    phone.wait("receipt")
+
+    sent = [invited.opened(sealed) for sealed in to_mixer(phone, invited)]
+    assert [code for code, _, _ in sent] == ["0" * 18, used, good]
+    assert len({json.dumps(reports) for _, reports, _ in sent}) == 1
+    assert len({tuple(prints) for _, _, prints in sent}) == 1
+    assert phone.page.evaluate(READ_MIXED)["ledger"] == ledger
+    assert kept(phone, invited)["sent"] is True
+    assert two.held(invited) == before + 2
+
+
+def other_code(phone: Watched, code: str) -> None:
+    phone.write("#other-code", code)
+    phone.press(("#other-invitation button", "Try again"))
+
+
+def test_a_page_that_was_loaded_again_can_put_no_other_code_into_what_was_sealed(
+    phone: Watched, two: TwoParties, invited: Through
 ) -> None:
     code = two.invite(invited)
     answer_with(phone, "0" * 18)
     phone.wait("refused")
-    assert f"{BY} has no such invitation" in phone.words("#why")
+    phone.page.reload()
+    phone.wait("refused")
+
+    assert "let this device forget, and begin again" in phone.words("#why")
+    assert not phone.shown("#other-code")
     phone.press(("[data-step=refused] summary", "Forget"), ("[data-step=refused] button", "Forget"))
     phone.see("[data-step=refused] [role=status]", "Forgotten")
     answer_with(phone, code)
     phone.wait("receipt")
-
-    other = Watched(chromium.new_context().new_page(), two.server)
-    answer_with(other, code)
-    other.wait("refused")
-    assert "This invitation was used already" in other.words("#why")
-    other.page.context.close()
 
 
 def answer_with(phone: Watched, code: str) -> None:
@@ -618,30 +651,38 @@ def test_a_bundle_without_a_mixer_knows_none(two: TwoParties, six: Through) -> N
         assert "octet-stream" not in text
 
 
+@pytest.fixture(scope="module")
+def own_two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoParties]:
+    """With two surveys alone: what a register shows of one grows with all others."""
+    two = TwoParties(tmp_path_factory.mktemp("light"))
+    two.publish("six", SIX)
+    two.publish("every-type", of_every_type(), mixer={"length": 384})
+    yield two
+    two.kill()
+
+
 @pytest.mark.parametrize(
     ("which", "accepted", "most"),
     [("six", "gzip", 52_000), ("six", "gzip, br", 46_500), ("every-type", "gzip, br", 52_000)],
 )
 def test_the_form_stays_light(
-    new_phone: Watched, two: TwoParties, six: Through, which: str, accepted: str, most: int
+    new_phone: Watched, own_two: TwoParties, which: str, accepted: str, most: int
 ) -> None:
     """All that comes over the wire before somebody can answer, with all headers, as in the tests of
     ordinary forms. It is 5 kB more than these."""
     phone = new_phone
-    if which != "six":
-        two.publish(which, of_every_type(), mixer={"length": 384})
     phone.page.add_init_script("delete Navigator.prototype.serviceWorker")
     sizes: list[int] = []
     line = phone.page.context.new_cdp_session(phone.page)
     line.send("Network.enable")
     phone.page.set_extra_http_headers({"Accept-Encoding": accepted})
     line.on("Network.loadingFinished", lambda one: sizes.append(one["encodedDataLength"]))
-    phone.page.goto(f"{phone.url}/s/{which}")
+    phone.page.goto(f"{own_two.url}/s/{which}")
     phone.see("#survey[data-kept]")
     phone.page.wait_for_load_state("networkidle")
 
     assert len(sizes) >= 4
-    assert sum(sizes) < most
+    assert sum(sizes) < most, sizes
 
 
 def of_every_type() -> list[dict[str, Any]]:

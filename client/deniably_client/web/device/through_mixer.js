@@ -80,6 +80,18 @@ export async function answerThroughMixer(memory, answering, seal) {
 }
 
 /**
+ * Returns the memory with another envelope to the mixer, which refused the code in the first one. It has
+ * the same envelopes in it: nothing is randomised or charged again. No change where it has others, or
+ * was sent.
+ * @type {(memory: Memory, version: string, envelopes: Envelopes) => Memory}
+ */
+export function changeCode(memory, version, { outer, inner }) {
+  const kept = memory.reports[version];
+  if (!kept || kept.sent || `${kept.inner}` !== `${[...inner].sort()}`) return memory;
+  return { ...memory, reports: { ...memory.reports, [version]: { ...kept, sealed: outer } } };
+}
+
+/**
  * Marks this envelope as sent.
  * @type {(memory: Memory, version: string, sealed: string) => Memory}
  */

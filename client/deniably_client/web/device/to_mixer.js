@@ -8,6 +8,7 @@ import { bytes } from "../trust/signing.js";
 import { FIRST_WAIT, LONGEST_TRY, TRIES, Unreachable, WORDS, pause, refusal } from "./send.js";
 
 /** @import { Envelopes, OfMixer } from "./types.js" */
+/** @import { Bytes } from "../trust/envelope.js" */
 
 /** Milliseconds to wait for a mixer's statement. */
 const SILENCE = 8000;
@@ -45,14 +46,19 @@ export async function fetchStatement(definition, version) {
 }
 
 /**
- * Seals the reports, and all of them for the mixer. `code` is that of an invitation, or empty.
- * @type {(definition: OfMixer, version: string, texts: readonly string[], code: string) =>
+ * Seals each report for the survey's server.
+ * @type {(definition: OfMixer, version: string, texts: readonly string[]) => Promise<Bytes[]>}
+ */
+export const sealReports = ({ mixer: { length, open } }, version, texts) =>
+  Promise.all(texts.map((text) => sealInner(open, version, text, length)));
+
+/**
+ * Seals these envelopes for the mixer. `code` is that of an invitation, or empty.
+ * @type {(definition: OfMixer, version: string, inner: readonly Bytes[], code: string) =>
  *   Promise<Envelopes>}
  */
-export async function sealReports({ mixer }, version, texts, code) {
-  const { key, length, open } = mixer;
-  const inner = await Promise.all(texts.map((text) => sealInner(open, version, text, length)));
-  const outer = await sealOuter(key, version, inner, code);
+export async function sealForMixer({ mixer }, version, inner, code) {
+  const outer = await sealOuter(mixer.key, version, inner, code);
   const hashes = await Promise.all(inner.map((each) => crypto.subtle.digest("SHA-256", each)));
   return {
     outer: hexadecimal(outer),

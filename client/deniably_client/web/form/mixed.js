@@ -8,28 +8,36 @@ import { LIMITS, TOGETHER, counted, firstToLeave, share, totalLoss } from "../de
 import { today } from "../device/memory.js";
 import { Unreachable } from "../device/send.js";
 import { keeps, read, update } from "../device/storage.js";
-import { answerThroughMixer, markSealedSent, planThroughMixer } from "../device/through_mixer.js";
-import { fetchStatement, sealReports, sendSealed } from "../device/to_mixer.js";
+import {
+  answerThroughMixer, changeCode, markSealedSent, planThroughMixer,
+} from "../device/through_mixer.js";
+import { fetchStatement, sealForMixer, sealReports, sendSealed } from "../device/to_mixer.js";
 import { readStatement } from "../trust/mixer_statement.js";
 import { remember } from "../trust/register.js";
 import { fingerprint } from "../trust/signing.js";
 import { day, words } from "../wording/words.js";
-import { all, version } from "./elements.js";
-import { askForCode, code, forgetCode, keepStatement, storedStatement } from "./mixer_code.js";
+import { all, byId, version } from "./elements.js";
+import {
+  askForCode, askForOther, code, forgetCode, keepStatement, storedStatement,
+} from "./mixer_code.js";
 import { localised, recall, reveal } from "./remembered.js";
 import { state } from "./state.js";
-import { go } from "./steps.js";
+import { go, showKind } from "./steps.js";
 
 /** @import { Loss } from "../core/types.js" */
 /** @import { Answers } from "../survey/types.js" */
 /** @import { Statement } from "../trust/types.js" */
 /** @import { LedgerEntry, Memory, OfMixer, Scope } from "../device/types.js" */
+/** @import { Bytes } from "../trust/envelope.js" */
 /** @import { About } from "./remembered.js" */
 
 /** The sentence for a refusal of the mixer, by the type of its problem details. */
 const SAID = new Map([
   ["/problems/not-found", () => words("sealed.unknown", by())],
   ["/problems/gone", () => words("sealed.gone", by())],
+]);
+/** The same of a code, of which another can be tried. */
+const SAID_OF_CODE = new Map([
   ["/problems/uninvited", () => words("sealed.uninvited", by())],
   ["/problems/used", () => words("sealed.used")],
 ]);
@@ -129,6 +137,10 @@ function tell(memory, about) {
 /** What is sealed names its version, and a mixer takes no other: the server need not be asked. */
 export const hasChanged = async () => false;
 
+/** The sealed reports, for another envelope to the mixer. They are nowhere but in this page.
+ * @type {Bytes[] | undefined} */
+let inner;
+
 /**
  * Randomises and seals the answers; returns the envelope to send, in hexadecimal. The charge, the
  * envelope, the author and the register are stored before this returns.
@@ -138,9 +150,10 @@ export async function record(about, answers) {
   try {
     const answering = { ...about, definition: definition(), answers };
     const memory = await update((now) =>
-      answerThroughMixer(remember(now, about.verified), answering, (texts) =>
-        sealReports(definition(), version, texts, code()),
-      ),
+      answerThroughMixer(remember(now, about.verified), answering, async (texts) => {
+        inner = await sealReports(definition(), version, texts);
+        return sealForMixer(definition(), version, inner, code());
+      }),
     );
     await forgetCode();
     reveal("[data-forget]", await keeps());
@@ -150,27 +163,49 @@ export async function record(about, answers) {
   }
 }
 
+/** The envelope that the mixer took. */
+let taken = "";
+
 /**
- * Sends the envelope to the mixer. Throws Localised where it refuses for a reason that respondents meet.
+ * Sends the envelope that is kept to the mixer. Throws Localised where it refuses for a reason that
+ * respondents meet; where that is the code, another one is asked for.
  * @type {typeof import("../device/send.js").send}
  */
-export async function send(_, sealed, __, waiting) {
+export async function send(_, first, __, waiting) {
+  const sealed = (await read()).reports[version]?.sealed ?? first;
   try {
     await sendSealed(definition(), version, sealed, waiting);
+    taken = sealed;
     return "";
   } catch (error) {
-    const said = error instanceof Refused && SAID.get(error.type);
-    throw said ? new Localised(said()) : error;
+    const type = error instanceof Refused ? error.type : "";
+    const said = SAID.get(type);
+    if (said) throw new Localised(said());
+    const ofCode = SAID_OF_CODE.get(type);
+    if (!ofCode) throw error;
+    throw new Localised(inner ? askAgain(inner, ofCode()) : `${ofCode()} ${words("sealed.stuck")}`);
   }
+}
+
+/** Asks for another code, seals with it, and sends; returns `why`.
+ * @type {(inner: readonly Bytes[], why: string) => string} */
+function askAgain(inner, why) {
+  askForOther(async (other) => {
+    const envelopes = await sealForMixer(definition(), version, inner, other);
+    await update((memory) => changeCode(memory, version, envelopes));
+    showKind("sending");
+    byId("again").click(); // sends what is kept
+  });
+  return why;
 }
 
 /**
  * Notes in the memory that the mixer has the envelope.
  * @type {typeof import("../device/storage.js").recordSent}
  */
-export async function recordSent(_, sealed) {
+export async function recordSent() {
   // If storing fails, the same bytes are sent again and count once.
-  await update((memory) => markSealedSent(memory, version, sealed)).catch(() => {});
+  await update((memory) => markSealedSent(memory, version, taken)).catch(() => {});
 }
 
 /**

@@ -45,9 +45,10 @@ export const forgetCode = () => put({ code: "" });
 let needed = false;
 
 /** Returns the code to seal; empty where the mixer wants none, or none was typed yet. */
-export const code = () => (needed && readCode(field().value)) || "";
+export const code = () => (needed && readCode(fieldOf(byId("invitation")).value)) || "";
 
-const field = () => /** @type {HTMLInputElement} */ (byId("code"));
+/** @type {(form: HTMLElement) => HTMLInputElement} */
+const fieldOf = (form) => /** @type {HTMLInputElement} */ (form.querySelector("input"));
 
 /**
  * Asks for the invitation where `wanted`, and calls `on` when the form is begun with a valid one. Nobody
@@ -59,35 +60,64 @@ export async function askForCode(wanted, on) {
   await begun;
   needed = wanted;
   const form = byId("invitation");
-  const error = /** @type {HTMLElement} */ (form.querySelector(".error"));
+  const field = fieldOf(form);
   byId("untraded").hidden = !wanted;
-  field().value = grouped(brought || stored.code);
+  field.value = grouped(brought || stored.code);
+  const tell = ask(form, () => wanted, async (typed) => {
+    if (wanted) await put({ code: typed });
+    on();
+  });
+  addEventListener("hashchange", () => {
+    brought = takeFromAddress();
+    field.value = grouped(brought);
+    tell(!readCode(brought));
+  });
+  if (wanted && brought) tell(!readCode(brought));
+}
+
+/** What is done with another code. @type {((code: string) => void) | undefined} */
+let onOther;
+
+/**
+ * Asks for another code, where the mixer refused one, and calls `on` with it.
+ * @type {(on: (code: string) => void) => void}
+ */
+export function askForOther(on) {
+  const form = byId("other-invitation");
+  form.hidden = false;
+  if (!onOther) ask(form, () => true, async (typed) => onOther?.(typed));
+  onOther = on;
+}
+
+/**
+ * Calls `on` when the form is sent with a valid code, or with any text where none is `wanted`. Returns
+ * what shows or hides the message about an error of typing.
+ * @type {(form: HTMLElement, wanted: () => boolean, on: (code: string) => Promise<void>) =>
+ *   (wrong: boolean) => void}
+ */
+function ask(form, wanted, on) {
+  const field = fieldOf(form);
+  const error = /** @type {HTMLElement} */ (form.querySelector(".error"));
 
   /** @param {boolean} wrong */
   const tell = (wrong) => {
     error.hidden = !wrong;
-    field().setAttribute("aria-invalid", String(wrong));
+    field.setAttribute("aria-invalid", String(wrong));
     if (wrong) error.focus();
   };
 
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    if (wanted && code() === "") return tell(true);
-    tell(false);
-    if (wanted) await put({ code: code() });
-    on();
+    const typed = readCode(field.value);
+    tell(wanted() && typed === undefined);
+    if (error.hidden) await on(typed ?? "");
   });
-  field().addEventListener("input", () => tell(false));
+  field.addEventListener("input", () => tell(false));
   error.querySelector("a")?.addEventListener("click", (event) => {
     event.preventDefault();
-    field().focus();
+    field.focus();
   });
-  addEventListener("hashchange", () => {
-    brought = takeFromAddress();
-    field().value = grouped(brought);
-    tell(!readCode(brought));
-  });
-  if (wanted && brought) tell(!readCode(brought));
+  return tell;
 }
 
 /** @param {string} text a code in three groups; what is no code stays as it was typed */
