@@ -147,11 +147,6 @@ def audit(
             " own"
         )
     survey = read_definition(file)
-    if browser and survey.mixer:
-        raise click.UsageError(
-            "the form of a survey with a mixer cannot be audited in a browser yet: leave out"
-            " --browser"
-        )
     _audit_survey(survey, trials or _SURVEY_TRIALS, seconds, browser=browser, as_json=as_json)
 
 
