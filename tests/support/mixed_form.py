@@ -19,7 +19,7 @@ from deniably_server.storage.store import Store
 from spec.cases.mixers import mixed
 from spec.cases.questions import ask, choices, condition, subset
 from support.material import Server
-from support.mixing import UNTIL, MixerServer
+from support.mixing import UNTIL, MixerServer, Parties
 
 BY = "Works council of Example Ltd"
 WHO = "University of Northfield"
@@ -111,7 +111,9 @@ class TwoParties:
 
     def accept(self, through: Through, *, invited: bool = False, until: str = UNTIL) -> None:
         with closing(self.mixer_store()) as store:
-            store.accept(through.terms(invited=invited), through.mixer, until)
+            Parties(through.terms(invited=invited), through.mixer, through.server).accept(
+                store, until
+            )
 
     def invite(self, through: Through) -> str:
         with closing(self.mixer_store()) as store:
