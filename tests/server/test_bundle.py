@@ -129,6 +129,41 @@ def test_a_name_that_nobody_imports_cannot_be_swapped() -> None:
         bundle_modules(SWAPPING, ["one/entry"], swapped={"one/entry": {"seven": "two/other"}})
 
 
+def test_functions_that_nothing_calls_can_be_left_out(tmp_path: Path) -> None:
+    """With what they alone import, and what only they call."""
+    forms = {
+        "one/entry": 'import { a } from "./a.js";\nconsole.log(a());\n',
+        "one/a": (
+            'import { c } from "./c.js";\n'
+            'import { d } from "./d.js";\n'
+            "/** Not b. */\nexport function a() {\n  return helper();\n}\n"
+            "export async function b() {\n  return c() + alone();\n}\n"
+            "function alone() {\n  return d;\n}\n"
+            "function helper() {\n  return 7;\n}\n"
+        ),
+        "one/c": "export function c() {\n  return 1;\n}\n",
+        "one/d": "export const d = 2;\n",
+    }
+    shaken = bundle_modules(forms, ["one/entry"], shaken=True)
+    (tmp_path / "bundle.mjs").write_text(shaken)
+
+    assert said_in_node(tmp_path / "bundle.mjs") == "7\n"
+    whole = bundle_modules(forms, ["one/entry"])
+    for gone in ("alone", "function c", "let d", "async function"):
+        assert gone in whole
+        assert gone not in shaken
+
+
+def test_what_is_imported_later_is_never_left_out(tmp_path: Path) -> None:
+    forms = {
+        "one/entry": 'const { five } = await import("./late.js");\nconsole.log(five());\n',
+        "one/late": "export function five() {\n  return 5;\n}\n",
+    }
+    (tmp_path / "bundle.mjs").write_text(bundle_modules(forms, ["one/entry"], shaken=True))
+
+    assert said_in_node(tmp_path / "bundle.mjs") == "5\n"
+
+
 def test_an_export_that_only_other_bundles_need_adds_nothing() -> None:
     """Here a name is taken, so that the module is a function and gives its exports back."""
     forms = {

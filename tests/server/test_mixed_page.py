@@ -134,7 +134,7 @@ def test_the_page_of_a_closed_survey_looks_for_what_arrived(
 
 # --- what its code is made of ------------------------------------------------------------------
 
-OF_MIXED = {"hasChanged", "receiptOf", "record", "recordSent", "remembered", "send"}
+OF_MIXED = {"changes", "hasChanged", "receiptOf", "record", "recordSent", "remembered", "send"}
 """What other modules of the form take of ``form/mixed.js``."""
 
 

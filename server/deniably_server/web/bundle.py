@@ -24,6 +24,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from posixpath import basename, dirname, normpath
+from typing import NamedTuple
 
 _HEAD = """\
 // The modules of the form, joined. Read them with their comments: /web/form/form.js, and so on.
@@ -61,6 +62,10 @@ _CONTINUES = tuple(")]}?:.&|")
 """How a line ends (``_GOES_ON``), or the next one starts (``_CONTINUES``), where the line break
 between them means nothing."""
 _IMPORT = re.compile(r'^import (?:(\w+)|\{([^}]*)\}) from "(\.[\w./]+)\.js";\n', re.MULTILINE)
+_FUNCTION = re.compile(
+    r"^(?:export )?(?:async )?function (?P<name>\w+)\(.*?^}\n", re.MULTILINE | re.DOTALL
+)
+"""A function of a module, whose last line is a bracket alone."""
 _DEFAULT = re.compile(r"^export default ", re.MULTILINE)
 _EXPORT = re.compile(r"^export ((?:async )?(?:function|class|const) (\w+))", re.MULTILINE)
 _DECLARED = re.compile(
@@ -109,6 +114,8 @@ def bundle_modules(
     without: Sequence[str] = (),
     instead: Mapping[str, str] | None = None,
     swapped: Mapping[str, Mapping[str, str]] | None = None,
+    *,
+    shaken: bool = False,
 ) -> str:
     """Returns the JavaScript source of one module that runs the modules ``entries`` in turn.
 
@@ -117,21 +124,17 @@ def bundle_modules(
     left out, and modules that import it get an empty object. ``instead`` maps modules to others
     that take their place. ``swapped`` does so for single names: for a module, it maps names that it
     imports to the module that they come from instead, or to its export, as in ``form/mixed.send``.
+    Where ``shaken``, functions that nothing calls are left out.
 
     Raises ValueError for an import, export or template literal in an unsupported form, for a module
     that is imported both at once and later, and for a name to swap that nobody imports.
     """
-    stand_ins = instead or {}
-    modules: dict[str, _Module] = {}
-    # The modules to parse: the entries, and all that these import, and so on.
-    ahead = list(entries)
-    while ahead:
-        path = ahead.pop(0)
-        if path not in modules:
-            module = _module(path, texts[path], stand_ins)
-            module = modules[path] = _with_swaps(module, (swapped or {}).get(path, {}))
-            imported = [*(each for each, _, _ in module.imports), *module.late]
-            ahead += [each for each in imported if each not in without]
+    changes = _Changes(without, instead or {}, swapped or {})
+    modules = _parsed(texts, entries, changes)
+    if shaken:
+        while (smaller := _without_unused(texts, entries, modules)) != texts:
+            texts = smaller
+            modules = _parsed(texts, entries, changes)
     bundle = _Bundle(modules)
     for path in entries:
         bundle.run(path)
@@ -142,6 +145,70 @@ def bundle_modules(
     later_modules = [bundle.later(path) for path in modules if path not in bundle.done]
     left_out = [f"let {_name(each)} = once(Object);\n" for each in without]
     return _HEAD + "".join([*left_out, *later_modules, *bundle.pieces])
+
+
+class _Changes(NamedTuple):
+    """What a bundle changes of its modules: those left out, those replaced, and swapped names."""
+
+    without: Sequence[str]
+    instead: Mapping[str, str]
+    swapped: Mapping[str, Mapping[str, str]]
+
+
+def _parsed(
+    texts: Mapping[str, str], entries: Sequence[str], changes: _Changes
+) -> dict[str, _Module]:
+    """Returns the modules ``entries``, and all that these import, and so on, by their paths."""
+    modules: dict[str, _Module] = {}
+    ahead = list(entries)
+    while ahead:
+        path = ahead.pop(0)
+        if path not in modules:
+            module = _module(path, texts[path], changes.instead)
+            module = modules[path] = _with_swaps(module, changes.swapped.get(path, {}))
+            imported = [*(each for each, _, _ in module.imports), *module.late]
+            ahead += [each for each in imported if each not in changes.without]
+    return modules
+
+
+def _without_unused(
+    texts: Mapping[str, str], entries: Sequence[str], modules: Mapping[str, _Module]
+) -> Mapping[str, str]:
+    """Returns the texts without functions that are named nowhere but where they are declared, and
+    without imports of them."""
+    imported = {each[:2] for module in modules.values() for each in module.imports}
+    late = {each for module in modules.values() for each in module.late}
+    smaller = dict(texts)
+    for path in set(modules) - late - {*entries}:
+        text = _without_comments(texts[path])
+        own = _IMPORT.sub("", text)
+        for function in _FUNCTION.finditer(text):
+            name = function["name"]
+            if (path, name) not in imported and len(_named(name, own)) == 1:
+                smaller[path] = text.replace(function[0], "")
+                break
+        else:
+            smaller[path] = _IMPORT.sub(lambda line, own=own: _still_used(line, own), text)
+    return smaller
+
+
+def _still_used(line: re.Match[str], own: str) -> str:
+    """An import without the names that the module's ``own`` text does not have; empty without
+    any."""
+    if line[1]:
+        return line[0] if _named(line[1], own) else ""
+    names = [name.strip() for name in line[2].split(",") if name.strip()]
+    used = [name for name in names if _named(name.split(" as ")[-1], own)]
+    return f'import {{ {", ".join(used)} }} from "{line[3]}.js";\n' if used else ""
+
+
+def _named(name: str, text: str) -> list[str]:
+    """Where a text has the name."""
+    return re.findall(rf"(?<![\w$]){re.escape(name)}(?![\w$])", text)
+
+
+def _without_comments(text: str) -> str:
+    return _TYPE.sub("", _AFTERWARDS.sub("", _COMMENT.sub("", text)))
 
 
 class _Bundle:
@@ -240,7 +307,7 @@ def _module(path: str, text: str, stand_ins: Mapping[str, str]) -> _Module:
         found = _there(path, source)
         return stand_ins.get(found, found)
 
-    text = _TYPE.sub("", _AFTERWARDS.sub("", _COMMENT.sub("", text)))
+    text = _without_comments(text)
     if long := _LONG.search(text):
         raise ValueError(f"{path}.js: cannot be bundled: {long[0]}")
     declared = _DECLARED.findall(text)

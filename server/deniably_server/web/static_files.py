@@ -34,7 +34,7 @@ _WITH_STRATA = ("form/exit", "form/stratum", "form/form")
 _NOT_MIXED = ("form/invited", "survey/strata", "device/part", "mechanisms/memoised")
 """What no survey with a mixer has."""
 _SWAPPED = {
-    "form/form": {"remembered": "form/mixed"},
+    "form/form": {"changes": "form/mixed", "remembered": "form/mixed"},
     "form/sending": {
         "hasChanged": "form/mixed",
         "record": "form/mixed",
@@ -56,21 +56,22 @@ that stores, fetches or sends. The published forms have none of it, and no way t
 @dataclass(frozen=True)
 class _Bundle:
     """The modules that a bundle runs in turn (``entries``), those that it leaves out (``without``),
-    for some modules the ones that stand in for them (``instead``), and for some modules the names
-    that they import from elsewhere (``swapped``)."""
+    for some modules the ones that stand in for them (``instead``), for some modules the names that
+    they import from elsewhere (``swapped``), and whether unused functions go (``shaken``)."""
 
     entries: Sequence[str]
     without: Sequence[str] = ()
     instead: Mapping[str, str] = field(default_factory=dict[str, str])
     swapped: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
+    shaken: bool = False
 
 
 _BUNDLES = {
     "form/page.js": _Bundle(_ENTRIES, ("form/invited", *_SPECIAL)),
     "form/page-invited.js": _Bundle(_ENTRIES, _SPECIAL),
     "form/page-strata.js": _Bundle(_WITH_STRATA, _MIXER),
-    "form/page-mixed.js": _Bundle(_ENTRIES, _NOT_MIXED, swapped=_SWAPPED),
-    "form/page-arrived.js": _Bundle(("form/arrived",), _NOT_MIXED),
+    "form/page-mixed.js": _Bundle(_ENTRIES, _NOT_MIXED, swapped=_SWAPPED, shaken=True),
+    "form/page-arrived.js": _Bundle(("form/arrived",), _NOT_MIXED, shaken=True),
     "form/page-trial.js": _Bundle(_WITH_STRATA, _MIXER, instead=IN_TRIALS),
 }
 """The bundles of forms, and of the page that says whether what went to a mixer has arrived. All but
@@ -183,7 +184,12 @@ def _files() -> dict[str, File]:
     }
     for name, bundle in _BUNDLES.items():
         text = bundle_modules(
-            modules, bundle.entries, bundle.without, bundle.instead, bundle.swapped
+            modules,
+            bundle.entries,
+            bundle.without,
+            bundle.instead,
+            bundle.swapped,
+            shaken=bundle.shaken,
         )
         by_name[name] = _file(text.encode(), _KINDS[".js"])
     for name, parts in SHEETS.items():

@@ -104,6 +104,12 @@ async function statement() {
 }
 
 /**
+ * Returns the questions to ask again: none, because what was sealed stays as it is.
+ * @type {typeof import("./remembered.js").changes}
+ */
+export const changes = async () => [];
+
+/**
  * Shows which shares of the limits are spent, before and after: of those against servers alone, or of
  * those against servers and mixers together, whichever is larger.
  * @type {(memory: Memory, about: About) => void}
