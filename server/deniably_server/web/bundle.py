@@ -23,6 +23,7 @@ import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from posixpath import basename, dirname, normpath
 from typing import NamedTuple
 
@@ -180,19 +181,18 @@ def _without_unused(
     late = {each for module in modules.values() for each in module.late}
     smaller = dict(texts)
     for path in set(modules) - late - {*entries}:
-        text = _without_comments(texts[path])
-        own = _IMPORT.sub("", text)
-        for function in _FUNCTION.finditer(text):
-            name = function["name"]
-            if (path, name) not in imported and len(_named(name, own)) == 1:
-                smaller[path] = text.replace(function[0], "")
-                break
-        else:
-            smaller[path] = _IMPORT.sub(lambda line, own=own: _still_used(line, own), text)
+        taken = {name for source, name in imported if source == path}
+        text, before = _without_comments(texts[path]), ""
+        while text != before:
+            before, own = text, _IMPORT.sub("", text)
+            for function in _FUNCTION.finditer(before):
+                if function["name"] not in taken and len(_named(function["name"], own)) == 1:
+                    text = text.replace(function[0], "")
+        smaller[path] = _IMPORT.sub(partial(_still_used, own), text)
     return smaller
 
 
-def _still_used(line: re.Match[str], own: str) -> str:
+def _still_used(own: str, line: re.Match[str]) -> str:
     """An import without the names that the module's ``own`` text does not have; empty without
     any."""
     if line[1]:
@@ -301,7 +301,14 @@ class _Bundle:
 
 
 def _module(path: str, text: str, stand_ins: Mapping[str, str]) -> _Module:
+    return _parse(path, text, tuple(stand_ins.items()))
+
+
+@lru_cache(maxsize=512)
+def _parse(path: str, text: str, replaced: tuple[tuple[str, str], ...]) -> _Module:
     """Parses a module. Raises ValueError for a form of import or export that is not supported."""
+
+    stand_ins = dict(replaced)
 
     def there(source: str) -> str:
         found = _there(path, source)
