@@ -323,9 +323,10 @@ class _Visits:
             kept = page.evaluate(KEPT)
             blocks = [bytes.fromhex(block) for block in page.evaluate(BLOCKS)]
             cookies = context.cookies()
-        own = (self.site.url + "/", "data:", "blob:")
-        own += (f"{self.mixing.url}/mix/{self.survey.digest}",) if self.mixing else ()
-        if other := [url for url in elsewhere if not url.startswith(own)]:
+        own = [self.site.url + "/", "data:", "blob:"]
+        if self.mixing:
+            own.append(f"{self.mixing.url}/mix/{self.survey.digest}")
+        if other := [url for url in elsewhere if not url.startswith(tuple(own))]:
             raise _Fault(f"it asks another server: {other[0][:200]}")
         if cookies:
             raise _Fault(f"it leaves a cookie: {json.dumps(cookies)[:200]}")

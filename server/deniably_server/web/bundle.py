@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from posixpath import basename, dirname, normpath
@@ -182,14 +182,23 @@ def _without_unused(
     smaller = dict(texts)
     for path in set(modules) - late - {*entries}:
         taken = {name for source, name in imported if source == path}
-        text, before = _without_comments(texts[path]), ""
-        while text != before:
-            before, own = text, _IMPORT.sub("", text)
-            for function in _FUNCTION.finditer(before):
-                if function["name"] not in taken and len(_named(function["name"], own)) == 1:
-                    text = text.replace(function[0], "")
+        text = _without_comments(texts[path])
+        own = _IMPORT.sub("", text)
+        while unused := _unused(text, own, taken):
+            text = text.replace(unused, "")
+            own = own.replace(unused, "")
         smaller[path] = _IMPORT.sub(partial(_still_used, own), text)
     return smaller
+
+
+def _unused(text: str, own: str, taken: Collection[str]) -> str:
+    """The first function of a module's text whose name nobody has ``taken``, and which ``own``, the
+    text without imports, has once; empty without one."""
+    for function in _FUNCTION.finditer(text):
+        name = function["name"]
+        if name not in taken and len(_named(name, own)) == 1:
+            return function[0]
+    return ""
 
 
 def _still_used(own: str, line: re.Match[str]) -> str:
