@@ -11,159 +11,60 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cache, cached_property, lru_cache
-from http.cookiejar import DefaultCookiePolicy
+from functools import cached_property
 from types import MappingProxyType
-from typing import Any, cast
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 import requests
 
-from deniably.core.bounded_http import BoundedAdapter, BoundedSession
-from deniably.core.errors import BadSurvey, Refused, SurveyChanged, Uninvited
+from deniably.core.errors import Refused, SurveyChanged, Uninvited
 from deniably.core.loss import Loss
 from deniably.device import memory as remembered
 from deniably.device import question_subset
 from deniably.device.ledger import (
-    ENDING_SCOPES,
     Account,
-    Leaving,
     Limits,
-    Scope,
-    charge,
     check_limits,
-    counted_entries,
-    first_to_leave,
-    spent,
-    total_loss,
 )
-from deniably.device.memory import Memory, RegisterCheckpoint, StoredReport, Ticket
-from deniably.device.through_mixer import (
-    Arrival,
-    Envelopes,
-    answer_through_mixer,
-    change_code,
-    check_statement,
-    find_arrived,
-    mixer_of,
-    seal_reports,
-)
+from deniably.device.memory import Memory, StoredReport, Ticket
+from deniably.device.through_mixer import Arrival, answer_through_mixer
 from deniably.device.tickets import begin_trade, end_trade, finish_trade
-from deniably.device.verify_listing import VerifiedSurvey, verify_listing, what_more
+from deniably.device.verify_listing import VerifiedSurvey
 from deniably.survey.mixer import Mixer
 from deniably.survey.questions import Question
-from deniably.survey.report import Report, draw_questions
-from deniably.survey.survey import Survey, read_survey
+from deniably.survey.report import draw_questions
+from deniably.survey.survey import Survey
 from deniably.trust.invitation_codes import read_code
-from deniably.trust.listing import LARGEST_LISTING
 from deniably.trust.mixer_statement import MixerStatement
 from deniably.trust.signing import fingerprint
+from deniably_client.cost import Cost, cost_of
 from deniably_client.errors import (
     AlreadyAnswered,
-    AskedToWait,
     InvitationUnknown,
     InvitationUsed,
     MemoryUnusable,
-    Rejected,
-    SurveyClosed,
     Unreachable,
 )
+from deniably_client.exchange import NOT_MODIFIED, Answer, exchange, session
+from deniably_client.meeting import Meeting, SurveyAddress
+from deniably_client.mixer_exchange import MixerExchange
 from deniably_client.receipt import Receipt, ThroughMixer
 from deniably_client.response_body import (
     DEFINITION,
     PROBLEM,
-    RECEIVED,
-    REGISTER,
-    BoundedRetry,
-    body,
-    seconds_in,
 )
 from deniably_client.storage import Storage, Transient
 
-NOT_MODIFIED, NOT_FOUND, TOO_MANY = 304, 404, 429
-_OCTETS = MappingProxyType({"Content-Type": "application/octet-stream"})
 _PORTS = {"http": 80, "https": 443}
 _HOST = re.compile(r"[^@\\\s]+")
 """A host, with or without a port. A user name before an @ would identify the respondent. A
 backslash is refused because URL parsers disagree on the host around it."""
 
-RETRIES = 6
-"""How often a request is tried again. Waits double from 0.5 to 16 seconds; a Retry-After, capped at
-5 minutes, replaces them."""
-
-
-@dataclass(frozen=True)
-class Cost:
-    """The privacy loss that counts against each limit before and after a report.
-
-    ``before`` and ``after`` have the loss for "survey" (all reports to this version), "author" and
-    "overall". ``ever`` is the loss of all that this device ever sent, this report included.
-    Charges for "author" and "overall" stop counting after a year; ``leaving`` has the (loss, day)
-    of the next charges to do so, or None where nothing counts.
-    """
-
-    before: Mapping[Scope, Loss]
-    after: Mapping[Scope, Loss]
-    ever: Loss
-    leaving: Mapping[Scope, Leaving | None]
-
-
-class _Session(BoundedSession):
-    """A session that looks for the proxies of an address once.
-
-    requests searches the whole environment for them, twice for every request: a quarter of the time
-    of a device.
-    """
-
-    @cached_property
-    def _settings(self) -> Callable[..., Any]:
-        look_up = super().merge_environment_settings
-        return cache(lambda *key: look_up(key[0], {}, *key[1:]))
-
-    def merge_environment_settings(
-        self, url: Any, proxies: Any, stream: Any, verify: Any, cert: Any
-    ) -> Any:
-        """Returns the settings (proxies, certificates) of one request, looked up once for each
-        server: no request of a device names proxies of its own."""
-        parts = urlsplit(str(url))
-        return self._settings(f"{parts.scheme}://{parts.netloc}", stream, verify, cert)
-
-
-_read_survey = lru_cache(maxsize=4)(read_survey)
-"""Reads a definition, once for the same bytes: all devices of a rehearsal get the same ones, and
-nothing changes a definition."""
-
-
-def session(retries: int = RETRIES) -> requests.Session:
-    """Returns a requests session that reveals nothing about its owner, and that retries failed
-    requests.
-
-    It sends no cookies, no credentials (not even from ~/.netrc) and a fixed User-Agent. Connection
-    faults, 429 and 5xx are retried with the same bytes after growing, jittered waits. Give one
-    session to many devices to share connections.
-    """
-    new_session = _Session()
-    new_session.auth = _nobody
-    # In the order of SPEC 6.1: the names and order of headers could tell devices apart.
-    new_session.headers.clear()
-    new_session.headers.update({"User-Agent": "deniably", "Accept": "application/json"})
-    new_session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
-    policy = BoundedRetry(
-        total=retries,
-        # A POST, too: a report that comes twice has one id, and counts once.
-        allowed_methods=None,
-        status_forcelist=[429, 500, 502, 503, 504],
-        backoff_factor=0.5,
-        backoff_jitter=0.5,
-        raise_on_status=False,
-    )
-    for scheme in ("http://", "https://"):
-        new_session.mount(scheme, BoundedAdapter(max_retries=policy))
-    return new_session
+__all__ = ["Cost", "Device", "session"]
 
 
 @dataclass
@@ -199,9 +100,6 @@ class Device:
         self._query = urlsplit(self.url).query
         self._api = f"{self._base}/api/surveys/{self._name}"
         self._memory = self.memory or Transient()
-        # Of a survey with a mixer: the code that is sealed, and what it is sealed with.
-        self._code: str | None = None
-        self._inner: Sequence[bytes] = ()
 
     @property
     def survey(self) -> Survey:
@@ -220,54 +118,9 @@ class Device:
 
     @cached_property
     def _verified(self) -> tuple[Survey, VerifiedSurvey]:
-        survey = self._fetch()
-        while True:
-            before = self._checkpoint
-            try:
-                return survey, self._verify(survey)
-            except Refused:
-                if self._checkpoint == before:
-                    raise
-                # Another process stored a longer register meanwhile: fetch again.
-
-    @property
-    def _checkpoint(self) -> RegisterCheckpoint | None:
-        return self._memory.read().registers.get(self._origin)
-
-    def _verify(self, survey: Survey) -> VerifiedSurvey:
-        address = f"{self._base}/register/{self._name}"
-        listing = self._request("GET", address, LARGEST_LISTING).body
-        path = what_more(self._memory.read(), self._origin, listing)
-        further = {path: self._request("GET", f"{self._base}{path}", REGISTER).body} if path else {}
-        # All requests come before the update: none is made while the memory is locked.
-        verified: list[VerifiedSurvey] = []
-
-        def meet(memory: Memory) -> Memory:
-            after, listed = verify_listing(
-                memory, self._origin, survey, listing, self.fingerprint, further
-            )
-            verified.append(listed)
-            return after
-
-        self._memory.update(meet)
-        return verified[-1]
-
-    def _fetch(self) -> Survey:
-        response = self._request("GET", self._api, DEFINITION)
-        try:
-            survey = _read_survey(response.body)
-        except BadSurvey as error:
-            raise Refused(f"this survey's definition cannot be trusted: {error}") from None
-        # The tag of a compressed response is weak (SPEC 6).
-        if response.headers.get("ETag", "").removeprefix("W/").strip('"') != survey.digest:
-            raise Refused("the definition is not the version that the server says it is")
-        if self.digest is not None and self.digest != survey.digest:
-            raise Refused(
-                f"the survey was changed: its version is {survey.digest}, not {self.digest}"
-            )
-        if survey.name != self._name:
-            raise Refused("the server sent the definition of another survey")
-        return survey
+        address = SurveyAddress(self._base, self._origin, self._name)
+        meeting = Meeting(address, self._request, self._memory, self.digest, self.fingerprint)
+        return meeting.meet()
 
     @cached_property
     def statement(self) -> MixerStatement | None:
@@ -278,13 +131,11 @@ class Device:
         cannot be trusted, Rejected where the mixer has not accepted the survey, and Unreachable
         where it does not answer.
         """
-        if not self.survey.mixer:
-            return None
-        return check_statement(self.survey, self._request("GET", self._at_mixer, PROBLEM).body)
+        return self._mixer.statement if self._mixer else None
 
-    @property
-    def _at_mixer(self) -> str:
-        return f"{mixer_of(self.survey).address}/mix/{self.survey.digest}"
+    @cached_property
+    def _mixer(self) -> MixerExchange | None:
+        return MixerExchange(self.survey, self._request) if self.survey.mixer else None
 
     @property
     def arrival(self) -> Arrival | None:
@@ -298,15 +149,7 @@ class Device:
         does not give it.
         """
         kept = self.kept
-        if not self.survey.mixer or kept is None:
-            return None
-        try:
-            answer = self._request("GET", f"{self._api}/mixed/envelopes", RECEIVED)
-        except Rejected as refused:
-            if refused.status == NOT_FOUND:
-                return None
-            raise
-        return find_arrived(kept, answer.body)
+        return self._mixer.arrival(self._api, kept) if self._mixer and kept else None
 
     @cached_property
     def questions(self) -> list[Question]:
@@ -366,8 +209,8 @@ class Device:
         survey. Where a mixer invites, whether the device still needs the code of an invitation."""
         if self.kept is not None:
             return False
-        if statement := self.statement:
-            return statement.invitations > 0 and self._code is None
+        if self._mixer:
+            return self._mixer.needs_code
         return bool(self.survey.invited) and self._ticket is None
 
     @property
@@ -392,8 +235,8 @@ class Device:
         """
         if not self.needs_invitation:
             return
-        if self.survey.mixer:
-            self._code = read_code(self._given(invitation))
+        if self._mixer:
+            self._mixer.code = read_code(self._given(invitation))
             return
         version, key = self.survey.digest, self._verified[1].invitations or ""
         before = self._memory.read().trade(version)
@@ -451,28 +294,14 @@ class Device:
 
         ``changed`` are the names of questions whose true answers have changed. ``account`` says
         what is counted: what servers learn alone ("server"), or if mixers work together with them
-        ("together"). Raises BudgetSpent
-        where a limit of the device would be exceeded, WavesSent where the survey states a number
-        of waves and all of them are answered.
+        ("together"). Raises BudgetSpent where a limit of the device would be exceeded, WavesSent
+        where the survey states a number of waves and all of them are answered.
         """
-        memory = self._memory.read()
-        day, own = _today(), (self.survey.digest, self.author)
-        since = remembered.counted_since(memory, self.author, day)
-        counted = counted_entries(memory.ledger, *own, since)
-        before: dict[Scope, Loss] = {
-            scope: total_loss(charges, account) for scope, charges in counted.items()
-        }
-        leaving: dict[Scope, Leaving | None] = {
-            scope: first_to_leave(counted[scope], account) for scope in ENDING_SCOPES
-        }
+        memory, day = self._memory.read(), _today()
         self._check_total(memory)
         fresh = self.fresh(changed)
         remembered.rounds(memory, self.survey, fresh, self.author)
-        dated = remembered.charge_day(memory, self.author, day)
-        entries = remembered.charges(self.survey, fresh, self.author, dated)
-        ledger = charge(memory.ledger, entries, self.limits, since)
-        after = spent(ledger, *own, since, account)
-        return Cost(before, after, total_loss(ledger, account), leaving)
+        return cost_of(memory, self.survey, fresh, self.author, day, self.limits, account)
 
     def answer(
         self,
@@ -517,10 +346,10 @@ class Device:
 
         def change(memory: Memory) -> Memory:
             self._check_total(memory)
-            if survey.mixer:
+            if self._mixer:
                 remembered.fresh_questions(memory, survey, drawn, changed)  # refuses changes
                 return answer_through_mixer(
-                    memory, survey, answers, self._seal, author=author, day=_today(),
+                    memory, survey, answers, self._mixer.seal, author=author, day=_today(),
                     limits=self.limits,
                 )  # fmt: skip
             return remembered.answer(
@@ -539,11 +368,6 @@ class Device:
         before, after = (_made(memory, survey.digest) for memory in memories)
         return self._send(again=before == after)
 
-    def _seal(self, reports: Sequence[Report]) -> Envelopes:
-        envelopes = seal_reports(self.survey, reports, self._code or "")
-        self._inner = envelopes.inner
-        return envelopes
-
     def resend(self) -> Receipt:
         """Submits the stored report again: the same bytes and id, so the server counts it once.
 
@@ -561,16 +385,14 @@ class Device:
     def can_change_code(self) -> bool:
         """Whether this device can seal the same randomised answers with another code, because the
         mixer of the survey did not take them."""
-        kept = self.kept
-        return bool(self._inner and self._code) and kept is not None and not kept.sent
+        return bool(self._mixer and self._mixer.can_change_code(self.kept))
 
     def _change_code(self) -> None:
-        if not self.can_change_code or self.invitation is None:
-            return
-        survey, inner, code = self.survey, self._inner, read_code(self.invitation)
-        if code != self._code:
-            self._memory.update(lambda memory: change_code(memory, survey, inner, code))
-            self._code = code
+        mixer = self._mixer
+        if mixer and self.invitation and self.can_change_code:
+            code = read_code(self.invitation)
+            if code != mixer.code:
+                self._memory.update(lambda memory: mixer.with_code(memory, code))
 
     def _send(self, *, again: bool) -> Receipt:
         survey, kept = self.survey, self.kept
@@ -579,10 +401,10 @@ class Device:
         report, sent = kept.report, kept.body
         ticket = self._ticket
         headers = {"Deniably-Ticket": ticket.ticket} if ticket else {}
-        where = f"{self._api}/reports"
-        if report is None:  # an envelope, which no ticket goes with
-            where, headers = self._at_mixer, dict(_OCTETS)
-        self._request("POST", where, PROBLEM, sent, headers=headers)
+        if self._mixer:
+            self._mixer.send(sent)
+        else:
+            self._request("POST", f"{self._api}/reports", PROBLEM, sent, headers=headers)
         with suppress(MemoryUnusable):  # it is sent; the same bytes count once
             self._memory.update(lambda memory: remembered.mark_sent(memory, survey.digest, sent))
         losses = {
@@ -632,45 +454,8 @@ class Device:
         payload: bytes | None = None,
         version: str | None = None,
         headers: Mapping[str, str] = MappingProxyType({}),
-    ) -> _Answer:
-        """Read at most ``maximum`` bytes; ``version`` is one that need not be sent again."""
-        headers = dict(headers)
-        if payload is not None:
-            headers.setdefault("Content-Type", "application/json")
-        if version is not None:
-            headers["If-None-Match"] = f'"{version}"'
-        try:
-            with self.session.request(
-                method, url, data=payload, headers=headers, timeout=self.timeout,
-                allow_redirects=False, stream=True,  # a redirect could lead to another server
-            ) as response:  # fmt: skip
-                return _answer(response, maximum, version)
-        except requests.RequestException as error:
-            raise Unreachable(f"{_host(url)} gave no answer ({type(error).__name__})") from None
-
-
-@dataclass(frozen=True)
-class _Answer:
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-
-
-def _answer(response: requests.Response, maximum: int, version: str | None) -> _Answer:
-    """Check a response. Raises Unreachable, Rejected, and Refused where it is too long."""
-    status = response.status_code
-    if status in (200, 201) or (version and status == NOT_MODIFIED):
-        return _Answer(status, response.headers, body(response, maximum))
-    if status == TOO_MANY:
-        raise AskedToWait(_host(response.url), seconds_in(response.headers.get("Retry-After")))
-    if status >= 500:
-        raise Unreachable(f"{_host(response.url)} cannot answer now (status {status})")
-    raise _refusal(response)
-
-
-def _nobody(request: requests.PreparedRequest) -> requests.PreparedRequest:
-    """Return the request unchanged. Without it, requests sends credentials from ~/.netrc."""
-    return request
+    ) -> Answer:
+        return exchange(self.session, self.timeout, method, url, maximum, payload, version, headers)
 
 
 def _made(memory: Memory, version: str) -> bytes | None:
@@ -681,24 +466,6 @@ def _made(memory: Memory, version: str) -> bytes | None:
 
 def _today() -> str:
     return datetime.now(UTC).date().isoformat()
-
-
-def _refusal(response: requests.Response) -> Rejected:
-    try:
-        document: Any = json.loads(body(response, PROBLEM))
-    except (Refused, ValueError, RecursionError):  # too long, or no JSON
-        document = None
-    problem = cast(dict[str, object], document) if isinstance(document, dict) else {}
-    kind = _REJECTIONS.get(str(problem.get("type")), Rejected)
-    return kind(response.status_code, problem)
-
-
-_REJECTIONS: dict[str, type[Rejected]] = {
-    "/problems/closed": SurveyClosed,
-    "/problems/gone": SurveyClosed,
-    "/problems/uninvited": InvitationUnknown,
-    "/problems/used": InvitationUsed,
-}
 
 
 def _address(url: str) -> tuple[str, str, str]:
@@ -718,7 +485,3 @@ def _origin(parts: SplitResult) -> str:
     shown_host = f"[{host}]" if ":" in host else host
     usual = parts.port in (None, _PORTS[parts.scheme])
     return f"{parts.scheme}://{shown_host}" + ("" if usual else f":{parts.port}")
-
-
-def _host(url: str) -> str:
-    return urlsplit(url).netloc

@@ -123,7 +123,7 @@ def test_a_client_that_seals_something_else_is_found(monkeypatch: pytest.MonkeyP
     def swapped(survey: Survey, reports: Sequence[Report], code: str = "") -> Any:
         return real(survey, [reports[0], reports[0]], code)
 
-    monkeypatch.setattr("deniably_client.device.seal_reports", swapped)
+    monkeypatch.setattr("deniably_client.mixer_exchange.seal_reports", swapped)
     found = replay(DEFINITION, scenarios=1, languages=["Python"], visits=10)
 
     assert found.python.fault
@@ -139,7 +139,7 @@ def test_a_client_that_puts_a_code_of_its_own_into_the_envelope_is_found(
 ) -> None:
     real = through_mixer.seal_reports
     monkeypatch.setattr(
-        "deniably_client.device.seal_reports",
+        "deniably_client.mixer_exchange.seal_reports",
         lambda survey, reports, code: real(survey, reports, "000000000000000000"),
     )
 
@@ -150,7 +150,7 @@ def test_a_client_that_sends_another_header_to_the_mixer_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     octets = {"Content-Type": "application/octet-stream", "X-Answer": "yes"}
-    monkeypatch.setattr("deniably_client.device._OCTETS", octets)
+    monkeypatch.setattr("deniably_client.mixer_exchange._OCTETS", octets)
 
     fault = replay(DEFINITION, scenarios=1, languages=["Python"], visits=10).python.fault
 
