@@ -36,7 +36,13 @@ from deniably.survey.survey import Survey
 from deniably.wording import explain
 from deniably.wording.words import LANGUAGES, Words
 from deniably_client.device import Cost, Device
-from deniably_client.errors import AskedToWait, InvitationUnknown, InvitationUsed, Unreachable
+from deniably_client.errors import (
+    AskedToWait,
+    InvitationUnknown,
+    InvitationUsed,
+    SurveyClosed,
+    Unreachable,
+)
 from deniably_client.ledger_cli import with_limits
 from deniably_client.number_input import AmbiguousNumber, parse_number
 from deniably_client.receipt import Receipt
@@ -128,7 +134,13 @@ def _sealed_before(device: Device, talk: Talk, kept: StoredReport) -> None:
         return
     if not kept.sent:
         click.echo(talk.words("script.unsent"))
-    _deliver(device, talk, device.resend)
+    try:
+        _deliver(device, talk, device.resend)
+    except SurveyClosed:
+        if not kept.sent:
+            click.echo(talk.words("arrived.unsent"), err=True)
+            sys.exit(1)
+        click.echo(talk.words("arrived.later", by=mixer_of(device.survey).by))
 
 
 def _divided(device: Device, talk: Talk) -> None:

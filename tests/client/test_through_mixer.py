@@ -8,6 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import msgspec
 import pytest
@@ -31,6 +32,7 @@ from deniably.trust.signing import new_key
 from deniably.wording.words import LANGUAGES, Words
 from deniably_client import Device, Storage
 from deniably_client.errors import InvitationUnknown, InvitationUsed, SurveyClosed, Unreachable
+from deniably_client.mixer_exchange import MixerExchange
 from deniably_server.storage.mixer_store import MixerKeys, MixerStore
 from spec.cases.mixers import EIGHT, mixed
 from spec.cases.questions import YES_NO, changed
@@ -151,6 +153,19 @@ def test_what_is_sealed_has_the_law_of_the_mechanisms(begin: Begin) -> None:
     values = [values["e"] for outer in study.received for values in study.report_values(outer)]
     assert len(values) == 60
     assert 42 <= values.count([0]) < 60
+
+
+def test_the_surveys_server_does_not_see_when_a_person_answers(
+    study: Study, proxy: InterceptingProxy
+) -> None:
+    device = Device(f"{proxy.url}/s/{study.survey.name}", memory=Storage())
+    assert device.survey
+    proxy.asked.clear()
+
+    device.answer(ANSWERS)
+
+    assert proxy.asked == []
+    assert len(study.received) == 1
 
 
 def test_it_is_sent_again_as_it_is_and_counts_once(study: Study) -> None:
@@ -394,7 +409,7 @@ def test_both_numbers_come_before_the_first_question_and_are_on_the_receipt(stud
 
     assert done.returncode == 0, done.stderr
     before, _, rest = done.stdout.partition("Your answer")
-    assert "The sealed answers go to Works council of Example Ltd, which cannot open" in before
+    assert "go to a second party, Works council of Example Ltd, which cannot open" in before
     assert "adds 220 made-up answers to every question" in before
     assert "in all 2 answers, it is right at most 75 of 100 times" in before
     assert "This can fail once in 1,000,000" in before
@@ -440,6 +455,21 @@ def test_once_the_answers_are_passed_on_it_says_whether_they_arrived(
     assert lost.returncode == 1
     assert "Not all sealed answers of this device" in lost.stderr
     assert ": 1 of 2. Works council of Example Ltd has dropped the others" in lost.stderr
+
+
+def test_what_did_not_get_through_before_the_closing_does_not_count(study: Study) -> None:
+    device = Device(study.url, memory=Storage())
+    with (
+        mock.patch.object(MixerExchange, "send", side_effect=Unreachable("the mixer is down")),
+        pytest.raises(Unreachable),
+    ):
+        device.answer(ANSWERS)
+    study.close()
+
+    done = in_terminal(study.url, "")
+
+    assert done.returncode == 1
+    assert "did not get through before the survey closed, and does not count" in done.stderr
 
 
 def test_a_code_is_asked_for_and_asked_for_again(begin: Begin) -> None:

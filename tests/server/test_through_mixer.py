@@ -125,7 +125,6 @@ def test_a_file_is_audited_and_the_blanks_are_worked_out_again(file: Path) -> No
     assert done.returncode == 3, done.stderr  # in part: nothing was replayed
     told = " ".join(done.stdout.split())
     assert "if Works council does not conspire, and adds its 41 blanks to each question" in told
-    assert "leave out --browser" in call("audit", file, "--browser").stderr
 
 
 def test_the_lab_draws_a_file_and_says_when_that_holds(file: Path, tmp_path: Path) -> None:

@@ -200,7 +200,6 @@ class PythonClient:
             sealed = bytes.fromhex(document["reports"].get(version, {}).get("sealed", ""))
             return [
                 *meeting(host, survey.name),
-                looking(host, survey.name, version),
                 asking_mixer(host, version),
                 *([sending_to_mixer(host, version, sealed)] * times),
             ]
