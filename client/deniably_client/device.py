@@ -8,146 +8,63 @@ randomised report.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cache, cached_property, lru_cache
-from http.cookiejar import DefaultCookiePolicy
+from functools import cached_property
 from types import MappingProxyType
-from typing import Any, cast
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 import requests
 
-from deniably.core.bounded_http import BoundedAdapter, BoundedSession
-from deniably.core.errors import BadSurvey, Refused, SurveyChanged, Uninvited
+from deniably.core.errors import Refused, SurveyChanged, Uninvited
 from deniably.core.loss import Loss
 from deniably.device import memory as remembered
 from deniably.device import question_subset
 from deniably.device.ledger import (
-    ENDING_SCOPES,
-    Leaving,
+    Account,
     Limits,
-    Scope,
-    charge,
     check_limits,
-    counted_entries,
-    first_to_leave,
-    spent,
-    total_loss,
 )
-from deniably.device.memory import Memory, RegisterCheckpoint, StoredReport, Ticket
+from deniably.device.memory import Memory, StoredReport, Ticket
+from deniably.device.through_mixer import Arrival, answer_through_mixer
 from deniably.device.tickets import begin_trade, end_trade, finish_trade
-from deniably.device.verify_listing import VerifiedSurvey, verify_listing, what_more
+from deniably.device.verify_listing import VerifiedSurvey
+from deniably.survey.mixer import Mixer
 from deniably.survey.questions import Question
 from deniably.survey.report import draw_questions
-from deniably.survey.survey import Survey, read_survey
+from deniably.survey.survey import Survey
 from deniably.trust.invitation_codes import read_code
-from deniably.trust.listing import LARGEST_LISTING
+from deniably.trust.mixer_statement import MixerStatement
 from deniably.trust.signing import fingerprint
+from deniably_client.cost import Cost, cost_of
 from deniably_client.errors import (
     AlreadyAnswered,
-    AskedToWait,
     InvitationUnknown,
     InvitationUsed,
     MemoryUnusable,
-    Rejected,
-    SurveyClosed,
     Unreachable,
 )
-from deniably_client.receipt import Receipt
+from deniably_client.exchange import NOT_MODIFIED, Answer, exchange, session
+from deniably_client.meeting import Meeting, SurveyAddress
+from deniably_client.mixer_exchange import MixerExchange
+from deniably_client.receipt import Receipt, ThroughMixer
 from deniably_client.response_body import (
     DEFINITION,
     PROBLEM,
-    REGISTER,
-    BoundedRetry,
-    body,
-    seconds_in,
 )
 from deniably_client.storage import Storage, Transient
 
-NOT_MODIFIED, TOO_MANY = 304, 429
 _PORTS = {"http": 80, "https": 443}
 _HOST = re.compile(r"[^@\\\s]+")
 """A host, with or without a port. A user name before an @ would identify the respondent. A
 backslash is refused because URL parsers disagree on the host around it."""
 
-RETRIES = 6
-"""How often a request is tried again. Waits double from 0.5 to 16 seconds; a Retry-After, capped at
-5 minutes, replaces them."""
-
-
-@dataclass(frozen=True)
-class Cost:
-    """The privacy loss that counts against each limit before and after a report.
-
-    ``before`` and ``after`` have the loss for "survey" (all reports to this version), "author" and
-    "overall". ``ever`` is the loss of all that this device ever sent, this report included.
-    Charges for "author" and "overall" stop counting after a year; ``leaving`` has the (loss, day)
-    of the next charges to do so, or None where nothing counts.
-    """
-
-    before: Mapping[Scope, Loss]
-    after: Mapping[Scope, Loss]
-    ever: Loss
-    leaving: Mapping[Scope, Leaving | None]
-
-
-class _Session(BoundedSession):
-    """A session that looks for the proxies of an address once.
-
-    requests searches the whole environment for them, twice for every request: a quarter of the time
-    of a device.
-    """
-
-    @cached_property
-    def _settings(self) -> Callable[..., Any]:
-        look_up = super().merge_environment_settings
-        return cache(lambda *key: look_up(key[0], {}, *key[1:]))
-
-    def merge_environment_settings(
-        self, url: Any, proxies: Any, stream: Any, verify: Any, cert: Any
-    ) -> Any:
-        """Returns the settings (proxies, certificates) of one request, looked up once for each
-        server: no request of a device names proxies of its own."""
-        parts = urlsplit(str(url))
-        return self._settings(f"{parts.scheme}://{parts.netloc}", stream, verify, cert)
-
-
-_read_survey = lru_cache(maxsize=4)(read_survey)
-"""Reads a definition, once for the same bytes: all devices of a rehearsal get the same ones, and
-nothing changes a definition."""
-
-
-def session(retries: int = RETRIES) -> requests.Session:
-    """Returns a requests session that reveals nothing about its owner, and that retries failed
-    requests.
-
-    It sends no cookies, no credentials (not even from ~/.netrc) and a fixed User-Agent. Connection
-    faults, 429 and 5xx are retried with the same bytes after growing, jittered waits. Give one
-    session to many devices to share connections.
-    """
-    new_session = _Session()
-    new_session.auth = _nobody
-    # In the order of SPEC 6.1: the names and order of headers could tell devices apart.
-    new_session.headers.clear()
-    new_session.headers.update({"User-Agent": "deniably", "Accept": "application/json"})
-    new_session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
-    policy = BoundedRetry(
-        total=retries,
-        # A POST, too: a report that comes twice has one id, and counts once.
-        allowed_methods=None,
-        status_forcelist=[429, 500, 502, 503, 504],
-        backoff_factor=0.5,
-        backoff_jitter=0.5,
-        raise_on_status=False,
-    )
-    for scheme in ("http://", "https://"):
-        new_session.mount(scheme, BoundedAdapter(max_retries=policy))
-    return new_session
+__all__ = ["Cost", "Device", "session"]
 
 
 @dataclass
@@ -201,59 +118,38 @@ class Device:
 
     @cached_property
     def _verified(self) -> tuple[Survey, VerifiedSurvey]:
-        survey = self._fetch()
-        while True:
-            before = self._checkpoint
-            try:
-                return survey, self._verify(survey)
-            except Refused:
-                if self._checkpoint == before:
-                    raise
-                # Another process stored a longer register meanwhile: fetch again.
+        address = SurveyAddress(self._base, self._origin, self._name)
+        meeting = Meeting(address, self._request, self._memory, self.digest, self.fingerprint)
+        return meeting.meet()
+
+    @cached_property
+    def statement(self) -> MixerStatement | None:
+        """What the mixer of the survey states about it, signed; None in a survey without a mixer.
+        It is fetched once, and nothing is sealed without it.
+
+        Raises SurveyClosed once the mixer takes no more envelopes, Refused where the statement
+        cannot be trusted, Rejected where the mixer has not accepted the survey, and Unreachable
+        where it does not answer.
+        """
+        return self._mixer.statement if self._mixer else None
+
+    @cached_property
+    def _mixer(self) -> MixerExchange | None:
+        return MixerExchange(self.survey, self._request) if self.survey.mixer else None
 
     @property
-    def _checkpoint(self) -> RegisterCheckpoint | None:
-        return self._memory.read().registers.get(self._origin)
+    def arrival(self) -> Arrival | None:
+        """Whether what this device sealed for the survey's mixer has reached the survey's server.
 
-    def _verify(self, survey: Survey) -> VerifiedSurvey:
-        address = f"{self._base}/register/{self._name}"
-        listing = self._request("GET", address, LARGEST_LISTING).body
-        path = what_more(self._memory.read(), self._origin, listing)
-        further = {path: self._request("GET", f"{self._base}{path}", REGISTER).body} if path else {}
-        # All requests come before the update: none is made while the memory is locked.
-        verified: list[VerifiedSurvey] = []
+        It is None in a survey without a mixer, where this device has sealed nothing, and as long
+        as the mixer has not passed on the answers. The device fetches the list of all envelopes
+        that the server received, so that the server does not learn which ones it looks for.
 
-        def meet(memory: Memory) -> Memory:
-            after, listed = verify_listing(
-                memory, self._origin, survey, listing, self.fingerprint, further
-            )
-            verified.append(listed)
-            return after
-
-        self._memory.update(meet)
-        return verified[-1]
-
-    def _fetch(self) -> Survey:
-        response = self._request("GET", self._api, DEFINITION)
-        try:
-            survey = _read_survey(response.body)
-        except BadSurvey as error:
-            raise Refused(f"this survey's definition cannot be trusted: {error}") from None
-        # The tag of a compressed response is weak (SPEC 6).
-        if response.headers.get("ETag", "").removeprefix("W/").strip('"') != survey.digest:
-            raise Refused("the definition is not the version that the server says it is")
-        if self.digest is not None and self.digest != survey.digest:
-            raise Refused(
-                f"the survey was changed: its version is {survey.digest}, not {self.digest}"
-            )
-        if survey.name != self._name:
-            raise Refused("the server sent the definition of another survey")
-        if survey.mixer:
-            raise Refused(
-                "the answers to this survey go through a mixer, and this device cannot seal them"
-                " for one; update it, or answer on another device"
-            )
-        return survey
+        Raises Refused for a list that cannot be read, Rejected and Unreachable where the server
+        does not give it.
+        """
+        kept = self.kept
+        return self._mixer.arrival(self._api, kept) if self._mixer and kept else None
 
     @cached_property
     def questions(self) -> list[Question]:
@@ -310,8 +206,12 @@ class Device:
     @property
     def needs_invitation(self) -> bool:
         """Whether this device still has to exchange an invitation for a ticket, to answer this
-        survey."""
-        return bool(self.survey.invited) and self.kept is None and self._ticket is None
+        survey. Where a mixer invites, whether the device still needs the code of an invitation."""
+        if self.kept is not None:
+            return False
+        if self._mixer:
+            return self._mixer.needs_code
+        return bool(self.survey.invited) and self._ticket is None
 
     @property
     def _ticket(self) -> Ticket | None:
@@ -319,7 +219,7 @@ class Device:
 
     def trade(self, invitation: str | None = None) -> None:
         """Exchanges an invitation, by default the device's, for a ticket that cannot be linked to
-        it.
+        it. Where a mixer invites, only keeps the code until it is sealed in the envelope.
 
         Does nothing where the survey needs no invitation, or where the device has a ticket or a
         report already.
@@ -335,11 +235,12 @@ class Device:
         """
         if not self.needs_invitation:
             return
+        if self._mixer:
+            self._mixer.code = read_code(self._given(invitation))
+            return
         version, key = self.survey.digest, self._verified[1].invitations or ""
         before = self._memory.read().trade(version)
-        text = invitation or self.invitation or (before.code if before else None)
-        if text is None:
-            raise Uninvited("this survey needs an invitation: Device(url, invitation=...)")
+        text = self._given(invitation or self.invitation or (before.code if before else None))
         self.cost()  # keep the invitation where the device would refuse to answer
         begun = self._memory.update(lambda memory: begin_trade(memory, version, key, text))
         trade = begun.trade(version)
@@ -354,6 +255,12 @@ class Device:
             self.trade(text)  # the earlier code failed: try the new one
             return
         self._memory.update(lambda memory: finish_trade(memory, version, key, trade, signed))
+
+    def _given(self, invitation: str | None) -> str:
+        text = invitation or self.invitation
+        if text is None:
+            raise Uninvited("this survey needs an invitation: Device(url, invitation=...)")
+        return text
 
     def _signed(self, code: str, blinded: str) -> str:
         """Fetch the blind signature, over a connection that the report will not use."""
@@ -382,30 +289,19 @@ class Device:
         names = memos if report is None else report.values
         return [question for question in self.survey.questions if question.name in names]
 
-    def cost(self, changed: Collection[str] = ()) -> Cost:
+    def cost(self, changed: Collection[str] = (), account: Account = "server") -> Cost:
         """Returns the privacy loss of answering, before any question is asked.
 
-        ``changed`` are the names of questions whose true answers have changed. Raises BudgetSpent
-        where a limit of the device would be exceeded, WavesSent where the survey states a number
-        of waves and all of them are answered.
+        ``changed`` are the names of questions whose true answers have changed. ``account`` says
+        what is counted: what servers learn alone ("server"), or if mixers work together with them
+        ("together"). Raises BudgetSpent where a limit of the device would be exceeded, WavesSent
+        where the survey states a number of waves and all of them are answered.
         """
-        memory = self._memory.read()
-        day, own = _today(), (self.survey.digest, self.author)
-        since = remembered.counted_since(memory, self.author, day)
-        counted = counted_entries(memory.ledger, *own, since)
-        before: dict[Scope, Loss] = {
-            scope: total_loss(entries_of_scope) for scope, entries_of_scope in counted.items()
-        }
-        leaving: dict[Scope, Leaving | None] = {
-            scope: first_to_leave(counted[scope]) for scope in ENDING_SCOPES
-        }
+        memory, day = self._memory.read(), _today()
         self._check_total(memory)
         fresh = self.fresh(changed)
         remembered.rounds(memory, self.survey, fresh, self.author)
-        dated = remembered.charge_day(memory, self.author, day)
-        entries = remembered.charges(self.survey, fresh, self.author, dated)
-        ledger = charge(memory.ledger, entries, self.limits, since)
-        return Cost(before, spent(ledger, *own, since), total_loss(ledger), leaving)
+        return cost_of(memory, self.survey, fresh, self.author, day, self.limits, account)
 
     def answer(
         self,
@@ -444,12 +340,19 @@ class Device:
             raise AlreadyAnswered("this device has made its report; resend() sends it again")
         survey, author, drawn = self.survey, self.author, self.questions
         stratum = self.stratum
-        if changed or self.kept is None:
+        # With a mixer the server must not learn when: the version is in the mixer's statement.
+        if not self._mixer and (changed or self.kept is None):
             self._check_unchanged()
         self.trade()
 
         def change(memory: Memory) -> Memory:
             self._check_total(memory)
+            if self._mixer:
+                remembered.fresh_questions(memory, survey, drawn, changed)  # refuses changes
+                return answer_through_mixer(
+                    memory, survey, answers, self._mixer.seal, author=author, day=_today(),
+                    limits=self.limits,
+                )  # fmt: skip
             return remembered.answer(
                 memory, survey, answers, author=author, day=_today(), limits=self.limits,
                 drawn=drawn, changed=changed, strata=stratum,
@@ -463,40 +366,63 @@ class Device:
             return memories[1]
 
         self._memory.update(kept)  # no network request while it is locked
-        before, after = (memory.report(survey.digest) for memory in memories)
+        before, after = (_made(memory, survey.digest) for memory in memories)
         return self._send(again=before == after)
 
     def resend(self) -> Receipt:
         """Submits the stored report again: the same bytes and id, so the server counts it once.
 
-        The receipt says ``again`` where a server already had the report. Raises SurveyClosed and
-        Rejected where the server refuses, Unreachable where it does not answer, and ValueError
+        The receipt says ``again`` where a server already had the report. Where a mixer refused the
+        code of an invitation, set ``invitation`` to another one first: this device then seals the
+        same randomised answers with that code, as long as this object lives. Raises SurveyClosed
+        and Rejected where the server refuses, Unreachable where it does not answer, and ValueError
         where there is no report yet.
         """
+        self._change_code()
         kept = self.kept
         return self._send(again=kept is not None and kept.sent)
+
+    @property
+    def can_change_code(self) -> bool:
+        """Whether this device can seal the same randomised answers with another code, because the
+        mixer of the survey did not take them."""
+        return bool(self._mixer and self._mixer.can_change_code(self.kept))
+
+    def _change_code(self) -> None:
+        mixer = self._mixer
+        if mixer and self.invitation and self.can_change_code:
+            code = read_code(self.invitation)
+            if code != mixer.code:
+                self._memory.update(lambda memory: mixer.with_code(memory, code))
 
     def _send(self, *, again: bool) -> Receipt:
         survey, kept = self.survey, self.kept
         if kept is None:
             raise ValueError("there is no report yet: call answer() first")
         report, sent = kept.report, kept.body
-        assert report is not None, "no survey with a mixer gets here"
         ticket = self._ticket
         headers = {"Deniably-Ticket": ticket.ticket} if ticket else {}
-        self._request("POST", f"{self._api}/reports", PROBLEM, sent, headers=headers)
+        if self._mixer:
+            self._mixer.send(sent)
+        else:
+            self._request("POST", f"{self._api}/reports", PROBLEM, sent, headers=headers)
         with suppress(MemoryUnusable):  # it is sent; the same bytes count once
             self._memory.update(lambda memory: remembered.mark_sent(memory, survey.digest, sent))
         losses = {
             question.name: question.mechanism.loss
             for question in survey.questions
-            if question.name in report.values
+            if report is None or question.name in report.values
         }
         author, seal = fingerprint(self.author), self._verified[1].seal
-        return Receipt(
-            survey.name, survey.digest, author, seal, losses, survey.total, report.receipt, again,
-            survey.history if survey.waves else None, survey.recognised_of_100, report.stratum,
+        receipt = Receipt(
+            survey.name, survey.digest, author, seal, losses, survey.total,
+            hashlib.sha256(sent).hexdigest(), again, survey.history if survey.waves else None,
+            survey.recognised_of_100, report.stratum if report else {},
         )  # fmt: skip
+        if isinstance(survey.mixer, Mixer) and kept.inner:
+            through = ThroughMixer(survey.mixer.by, survey.server_loss, tuple(kept.inner))
+            return replace(receipt, mixer=through)
+        return receipt
 
     def _check_total(self, memory: Memory) -> None:
         """Refuse a survey whose worst draw of questions would exceed the limit.
@@ -529,66 +455,18 @@ class Device:
         payload: bytes | None = None,
         version: str | None = None,
         headers: Mapping[str, str] = MappingProxyType({}),
-    ) -> _Answer:
-        """Read at most ``maximum`` bytes; ``version`` is one that need not be sent again."""
-        headers = dict(headers)
-        if payload is not None:
-            headers["Content-Type"] = "application/json"
-        if version is not None:
-            headers["If-None-Match"] = f'"{version}"'
-        try:
-            with self.session.request(
-                method, url, data=payload, headers=headers, timeout=self.timeout,
-                allow_redirects=False, stream=True,  # a redirect could lead to another server
-            ) as response:  # fmt: skip
-                return _answer(response, maximum, version)
-        except requests.RequestException as error:
-            raise Unreachable(f"{_host(url)} gave no answer ({type(error).__name__})") from None
+    ) -> Answer:
+        return exchange(self.session, self.timeout, method, url, maximum, payload, version, headers)
 
 
-@dataclass(frozen=True)
-class _Answer:
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-
-
-def _answer(response: requests.Response, maximum: int, version: str | None) -> _Answer:
-    """Check a response. Raises Unreachable, Rejected, and Refused where it is too long."""
-    status = response.status_code
-    if status in (200, 201) or (version and status == NOT_MODIFIED):
-        return _Answer(status, response.headers, body(response, maximum))
-    if status == TOO_MANY:
-        raise AskedToWait(_host(response.url), seconds_in(response.headers.get("Retry-After")))
-    if status >= 500:
-        raise Unreachable(f"{_host(response.url)} cannot answer now (status {status})")
-    raise _refusal(response)
-
-
-def _nobody(request: requests.PreparedRequest) -> requests.PreparedRequest:
-    """Return the request unchanged. Without it, requests sends credentials from ~/.netrc."""
-    return request
+def _made(memory: Memory, version: str) -> bytes | None:
+    """What a memory has for a survey, as it is sent; None where nothing was made."""
+    kept = memory.reports.get(version)
+    return None if kept is None else kept.body
 
 
 def _today() -> str:
     return datetime.now(UTC).date().isoformat()
-
-
-def _refusal(response: requests.Response) -> Rejected:
-    try:
-        document: Any = json.loads(body(response, PROBLEM))
-    except (Refused, ValueError, RecursionError):  # too long, or no JSON
-        document = None
-    problem = cast(dict[str, object], document) if isinstance(document, dict) else {}
-    kind = _REJECTIONS.get(str(problem.get("type")), Rejected)
-    return kind(response.status_code, problem)
-
-
-_REJECTIONS: dict[str, type[Rejected]] = {
-    "/problems/closed": SurveyClosed,
-    "/problems/uninvited": InvitationUnknown,
-    "/problems/used": InvitationUsed,
-}
 
 
 def _address(url: str) -> tuple[str, str, str]:
@@ -608,7 +486,3 @@ def _origin(parts: SplitResult) -> str:
     shown_host = f"[{host}]" if ":" in host else host
     usual = parts.port in (None, _PORTS[parts.scheme])
     return f"{parts.scheme}://{shown_host}" + ("" if usual else f":{parts.port}")
-
-
-def _host(url: str) -> str:
-    return urlsplit(url).netloc

@@ -6,10 +6,35 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from deniably.core.loss import Loss
+from deniably.survey.odds import surest
 from deniably.survey.strata import Stratum, stratum_text
 from deniably.survey.survey import Survey
 from deniably.wording.explain import odds_text
 from deniably.wording.words import ENGLISH, Words
+
+
+@dataclass(frozen=True)
+class ThroughMixer:
+    """What a receipt says of a mixer: who runs it (``by``), the privacy loss of all answers against
+    the survey's server alone (``server_loss``), and the SHA-256 of each envelope to that server
+    (``sealed``), in hexadecimal and ascending."""
+
+    by: str
+    server_loss: Loss
+    sealed: tuple[str, ...]
+
+    def lines(self, count: int, words: Words) -> list[str]:
+        """Returns who runs the mixer, how often the server alone guesses ``count`` answers right,
+        and that what follows is for both together."""
+        from deniably.survey.guessing_rates import rate_text  # NumPy, for this alone
+
+        alone = words("receipt.right", rate=rate_text(surest(self.server_loss.odds_bound)))
+        name = words("mixer.alone_all", count=count) if count > 1 else words("mixer.alone_one")
+        return [
+            words("script.pair", name=words("terminal.mixer_by"), text=self.by),
+            words("script.pair", name=name, text=alone),
+            words("terminal.mixer_both"),
+        ]
 
 
 @dataclass(frozen=True)
@@ -26,8 +51,10 @@ class Receipt:
     wave (None where few are).
 
     ``stratum`` was in the link to the survey and was sent without randomisation; it is empty
-    without strata. ``again`` marks a report that was made before: nothing was randomised or
-    charged, and the answers given this time were not used. A receipt never holds an answer.
+    without strata. ``mixer`` is there in a survey with a mixer: ``losses`` and ``total`` then hold
+    if the mixer works together with the survey's server. ``again`` marks a report that was made
+    before: nothing was randomised or charged, and the answers given this time were not used. A
+    receipt never holds an answer.
     """
 
     survey: str
@@ -41,6 +68,7 @@ class Receipt:
     history: Loss | None = None
     recognised: int | None = None
     stratum: Stratum = field(default_factory=dict[str, str])
+    mixer: ThroughMixer | None = None
 
     def __str__(self) -> str:
         lines = [
@@ -54,6 +82,12 @@ class Receipt:
             lines.append(f"again     {ENGLISH('receipt.again')}")
         lines += [f"odds      {name}: {odds_text(loss)}" for name, loss in self.losses.items()]
         lines.append(f"in total  {odds_text(self.total)} over all questions")
+        if self.mixer:
+            alone = odds_text(self.mixer.server_loss)
+            lines.append("          if the mixer works together with the survey's server")
+            lines.append(f"server    {alone} over all questions, for the server alone")
+            lines.append(f"mixer     {self.mixer.by}")
+            lines += [f"sealed    {each}" for each in self.mixer.sealed]
         if self.history:
             lines.append(f"waves     {odds_text(self.history)} over all of them")
         if self.stratum:
@@ -93,4 +127,8 @@ class Receipt:
             facts.append((words("strata.receipt"), group))
         facts.append((words("receipt.digest"), self.digest))
         lines = [words("script.pair", name=name, text=text) for name, text in facts]
+        if self.mixer:
+            lines[4:4] = self.mixer.lines(count, words)
+            sealed = words("mixer.prints")
+            lines += [words("script.pair", name=sealed, text=each) for each in self.mixer.sealed]
         return "\n".join([words("receipt.again"), *lines] if self.again else lines)

@@ -19,6 +19,9 @@ DEFINITION = 16 << 20
 """The most bytes of a definition. All limits here are in bytes after decompression. An author's
 text has at most 1 MiB; the mechanisms are added to it."""
 REGISTER = LARGEST_REGISTER
+RECEIVED = 512 << 20
+"""The most bytes of the list of envelopes that a server received from a mixer: 32 each, so 16
+million envelopes."""
 PROBLEM = 64 << 10
 """The most bytes of problem details (RFC 9457), which hold a sentence or two."""
 

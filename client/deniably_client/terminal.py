@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -17,7 +17,9 @@ from deniably.core.errors import (
     DeniablyError,
     Uninvited,
 )
-from deniably.device.ledger import Limits, Scope, share
+from deniably.device.ledger import Account, Limits, Scope, share
+from deniably.device.memory import StoredReport
+from deniably.device.through_mixer import Arrival, mixer_of
 from deniably.survey.parts import Choice, Range
 from deniably.survey.questions import (
     Number,
@@ -34,7 +36,13 @@ from deniably.survey.survey import Survey
 from deniably.wording import explain
 from deniably.wording.words import LANGUAGES, Words
 from deniably_client.device import Cost, Device
-from deniably_client.errors import AskedToWait, InvitationUnknown, InvitationUsed, Unreachable
+from deniably_client.errors import (
+    AskedToWait,
+    InvitationUnknown,
+    InvitationUsed,
+    SurveyClosed,
+    Unreachable,
+)
 from deniably_client.ledger_cli import with_limits
 from deniably_client.number_input import AmbiguousNumber, parse_number
 from deniably_client.receipt import Receipt
@@ -85,7 +93,7 @@ def answer(
     try:
         if survey := _trusted(device, words):
             words = Words(language or survey.language)
-            _converse(device, survey, Talk(words))
+            _converse(device, survey, Talk(words, bool(survey.mixer)))
     except DeniablyError as error:
         click.echo(refusal_text(error, words), err=True)
         sys.exit(1)
@@ -94,7 +102,9 @@ def answer(
 def _converse(device: Device, survey: Survey, talk: Talk) -> None:
     """Ask what is needed and send. A stored report goes out unchanged."""
     kept = device.kept
-    if kept is None:
+    if survey.mixer and kept is not None:
+        _sealed_before(device, talk, kept)
+    elif kept is None:
         talk.introduce(survey, device.stratum)
         _divided(device, talk)
         _invited(device, talk)
@@ -111,6 +121,26 @@ def _converse(device: Device, survey: Survey, talk: Talk) -> None:
         click.echo(talk.words("terminal.stopped"))
     else:
         _deliver(device, talk, device.resend)
+
+
+def _sealed_before(device: Device, talk: Talk, kept: StoredReport) -> None:
+    """Say whether the answers arrived, where the mixer has passed them on; else send the same
+    envelope."""
+    talk.sealed(device.survey)
+    if arrival := device.arrival:
+        talk.arrived(arrival, mixer_of(device.survey).by)
+        if not arrival.complete:
+            sys.exit(1)
+        return
+    if not kept.sent:
+        click.echo(talk.words("script.unsent"))
+    try:
+        _deliver(device, talk, device.resend)
+    except SurveyClosed:
+        if not kept.sent:
+            click.echo(talk.words("arrived.unsent"), err=True)
+            sys.exit(1)
+        click.echo(talk.words("arrived.later", by=mixer_of(device.survey).by))
 
 
 def _divided(device: Device, talk: Talk) -> None:
@@ -134,7 +164,9 @@ def _invited(device: Device, talk: Talk) -> None:
     """
     if not device.needs_invitation:
         return
-    click.echo(f"\n{talk.words('invited.promise')}")
+    mixer = device.survey.mixer
+    promise = talk.words("mixer.invited", by=mixer.by) if mixer else talk.words("invited.promise")
+    click.echo(f"\n{promise}")
     while True:
         try:
             device.trade()
@@ -150,12 +182,15 @@ def _invited(device: Device, talk: Talk) -> None:
         except Unreachable:
             click.echo(talk.words("invited.offline"), err=True)
             sys.exit(1)
-    click.echo(talk.words("invited.ready"))
+    if not mixer:  # a code is sealed, and not traded
+        click.echo(talk.words("invited.ready"))
 
 
 def _answer(device: Device, talk: Talk, changed: Collection[str] = ()) -> None:
     """Show the privacy cost, ask, and send."""
     talk.spending(device.cost(changed), device.limits)
+    if device.survey.mixer:
+        talk.spending(device.cost(changed, "together"), device.limits, "together")
     _deliver(device, talk, lambda: _asked(device, talk, changed))
 
 
@@ -171,7 +206,7 @@ def _asked(device: Device, talk: Talk, changed: Collection[str]) -> Receipt | No
 def _deliver(device: Device, talk: Talk, send: Callable[[], Receipt | None]) -> None:
     """Send, and show the receipt. An unsent report waits in the memory, if there is one."""
     try:
-        receipt = send()
+        receipt = _with_good_code(device, talk, send)
     except Unreachable:
         if device.memory is None:
             raise
@@ -181,6 +216,22 @@ def _deliver(device: Device, talk: Talk, send: Callable[[], Receipt | None]) -> 
         click.echo(talk.words("terminal.stopped"))
     else:
         talk.sent(receipt, device.survey)
+
+
+def _with_good_code(
+    device: Device, talk: Talk, send: Callable[[], Receipt | None]
+) -> Receipt | None:
+    """Send. A mixer sees the code of an invitation only then: ask for another one where it refuses
+    it."""
+    while True:
+        try:
+            return send()
+        except (InvitationUnknown, InvitationUsed, BadInvitation) as error:
+            if not device.can_change_code:
+                raise
+            click.echo(refusal_text(error, talk.words), err=True)
+            device.invitation = talk.invitation()
+            send = device.resend
 
 
 def _trusted(device: Device, words: Words) -> Survey | None:
@@ -203,6 +254,16 @@ def _trusted(device: Device, words: Words) -> Survey | None:
         return None
 
 
+def _of_mixer(survey: Survey, words: Words) -> Iterator[str]:
+    """What the form's first page says of a mixer: who runs it and what it does, and how often a
+    guess is right, of the survey's server alone and of both together."""
+    from deniably.wording.first_page import first_page  # NumPy, for this alone
+
+    page = first_page(survey, words)
+    yield from (f"{page.promise} {page.doubt}", " ".join(page.cues[1:]), *page.meaning[:2])
+    yield page.visible
+
+
 class _Slip(Exception):
     """The typed text is no valid answer; the sentence says what is valid."""
 
@@ -212,6 +273,8 @@ class Talk:
     """A conversation with the respondent in the terminal, in the language of ``words``."""
 
     words: Words
+    mixed: bool = False
+    """Whether the answers go through a mixer."""
 
     def introduce(self, survey: Survey, stratum: Stratum) -> None:
         """Shows the survey, what it reveals about a respondent, and how well that is protected."""
@@ -220,9 +283,13 @@ class Talk:
         for text in (survey.intro, survey.contact):
             if isinstance(text, str):
                 click.echo(f"\n{text}")
-        weak = explain.weak(survey.total)
-        click.echo(f"\n{words.graded('terminal.promise', weak=weak)}")
-        click.echo(f"{words('terminal.process')}\n\n{explain.describe_total(survey, words)}")
+        if survey.mixer:
+            for text in _of_mixer(survey, words):
+                click.echo(f"\n{text}")
+        else:
+            weak = explain.weak(survey.total)
+            click.echo(f"\n{words.graded('terminal.promise', weak=weak)}")
+            click.echo(f"{words('terminal.process')}\n\n{explain.describe_total(survey, words)}")
         if stratum:
             click.echo(f"\n{words('strata.told')} {stratum_text(stratum, words('fields.comma'))}")
         if survey.asked < len(survey.questions):
@@ -253,6 +320,20 @@ class Talk:
         click.secho(f"\n{survey.title}", bold=True)
         click.echo(f"\n{self.words('memory.before')} {self.words('invited.before')}")
 
+    def sealed(self, survey: Survey) -> None:
+        """Says that what was sealed for a mixer cannot change."""
+        click.secho(f"\n{survey.title}", bold=True)
+        click.echo(f"\n{self.words('memory.before')} {self.words('mixer.before')}")
+
+    def arrived(self, arrival: Arrival, by: str) -> None:
+        """Says whether the survey's server received what this device sealed, from the mixer that
+        ``by`` runs."""
+        counts = {"count": arrival.arrived, "all": arrival.of}
+        if arrival.complete:
+            click.echo(self.words("arrived.all", **counts))
+        else:
+            click.echo(self.words("arrived.lost", by=by, **counts), err=True)
+
     def wave(self, known: Sequence[Question]) -> list[str]:
         """Asks which answers to ``known`` have changed since an earlier wave; returns question
         names."""
@@ -282,25 +363,31 @@ class Talk:
         numbers = _prompt(self.words("memory.numbers"), parse)
         return [known[number - 1].name for number in numbers]
 
-    def spending(self, cost: Cost, limits: Limits) -> None:
-        """Shows the spent share of the device's limits, before and after this report."""
+    def spending(self, cost: Cost, limits: Limits, account: Account = "server") -> None:
+        """Shows the spent share of the device's limits in an account, before and after this
+        report."""
         words = self.words
-        click.echo(f"\n{words('memory.spent')}")
+        together = account == "together"
+        click.echo(f"\n{words('terminal.mixer_spent' if together else 'memory.spent')}")
         for scope, key in _SCOPES.items():
             before, after = (
-                share(loss[scope], scope, limits) for loss in (cost.before, cost.after)
+                share(loss[scope], scope, limits, account) for loss in (cost.before, cost.after)
             )
             so_far = f"{words('memory.so_far')} {words('script.percent', count=before)}"
             if leaving := cost.leaving.get(scope):
-                part, day = share(leaving.loss, scope, limits), words.day(leaving.day)
+                part = share(leaving.loss, scope, limits, account)
+                day = words.day(leaving.day)
                 so_far += f" ({words('script.until', count=part, day=day)})"
             then = f"{words('memory.after')} {words('script.percent', count=after)}"
             click.echo(f"  {words(key)}: {so_far}, {then}")
-        click.echo(explain.at_most(cost.ever, "memory.bound", words))
+        if not together:  # what is far from any protection is no number for people
+            click.echo(explain.at_most(cost.ever, "memory.bound", words))
 
     def sent(self, receipt: Receipt, survey: Survey) -> None:
         """Shows the receipt of a report that was sent."""
         click.echo(f"{self.words('terminal.sent')}\n\n{receipt.localised(survey, self.words)}")
+        if receipt.mixer:
+            click.echo(f"\n{self.words('terminal.mixer_later')}")
 
     def confirms(self, question: str) -> bool:
         """Asks a question; returns whether the reply is yes. Enter alone means no."""
@@ -316,7 +403,9 @@ class Talk:
         if isinstance(question.hint, str):
             click.echo(question.hint)
         click.echo(explain.describe_sending(question, self.words))
-        click.echo(explain.describe_inference(question, self.words))
+        inference = explain.describe_inference(question, self.words)
+        both = f"{self.words('terminal.mixer_both')} " if self.mixed else ""
+        click.echo(f"{both}{inference}")
         if bounds := explain.clipped(question, self.words):
             click.echo(bounds)
 

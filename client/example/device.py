@@ -4,7 +4,8 @@
 
 It answers surveys whose questions have one answer and use subset selection, also with strata, where
 the address names the stratum: .../s/workplace?site=north, and a part of the questions where little
-budget is left and the author offers that. It refuses all others: a device need not
+budget is left and the author offers that. It seals its reports where a survey has a mixer, and says
+after the closing whether they arrived. It refuses all others: a device need not
 know everything, but must refuse what it does not know. FOLDER holds its memory. Numbers in comments
 are sections of the specification.
 """
@@ -29,11 +30,14 @@ from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
 from cryptography.exceptions import InvalidSignature, InvalidTag
+from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, EllipticCurvePublicKey
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
 
 LARGEST = 2**53
 LIMITS = {"version": Fraction(5), "author": Fraction(10), "overall": Fraction(20)}  # epsilons (8)
+TOGETHER = {"version": Fraction(25), "author": Fraction(50), "overall": Fraction(64)}
 
 
 class Refused(Exception):
@@ -229,7 +233,7 @@ def check_question(question):
 
 def check_definition(survey):
     needed = {"spec", "name", "title", "language", "results", "questions"}
-    exactly(survey, needed, {"intro", "contact", "part", "strata"})
+    exactly(survey, needed, {"intro", "contact", "part", "strata", "mixer"})
     must(
         survey["spec"] == 1 and type(survey["spec"]) is int, "another version of the specification"
     )
@@ -251,6 +255,51 @@ def check_definition(survey):
     must("part" not in survey or (survey["part"] is True and several), "part is true or not there")
     if "strata" in survey:
         check_strata(survey["strata"])
+    if "mixer" in survey:
+        check_mixer(survey)
+
+
+ORIGIN = (
+    r"(https://([a-z0-9.-]{1,253}|\[[0-9a-f:.]{2,45}\])|http://(localhost|127\.0\.0\.1|\[::1\]))"
+    r"(:[1-9][0-9]{0,4})?"
+)
+
+
+def check_mixer(survey):
+    """Refuses a mixer that is not as 4.8 has it, and what does not go with one."""
+    mixer, results = survey["mixer"], survey["results"]
+    exactly(mixer, {"address", "by", "key", "signing", "open", "length", "blanks", "claim"})
+    texts(mixer, "by")
+    must(len(mixer["by"]) >= 1, "by names who runs the mixer")
+    for key, pattern in (("address", ORIGIN), ("signing", "[0-9a-f]{64}")):
+        fits = type(mixer[key]) is str and re.fullmatch(pattern, mixer[key])
+        must(fits, f"the mixer's {key} is not as it has to be")
+    envelope_key(mixer["key"]), envelope_key(mixer["open"])
+    must(mixer["key"] != mixer["open"], "two parties have two keys")
+    whole = all(type(mixer[key]) is int for key in ("length", "blanks"))
+    must(whole and 1 <= mixer["blanks"] <= 20_000, "1 to 20,000 blanks")
+    claim_of(mixer)
+    must("part" not in survey and "strata" not in survey, "a mixer takes everything or nothing")
+    must(not results["while_open"] and results.get("reports") != "public", "there is one batch")
+    questions = survey["questions"]
+    must(all(odds_of(question) <= 20 for question in questions), "with a mixer odds are up to 20")
+    for question in questions:
+        least = 136 + len(question["name"]) + 12 * question["mechanism"]["omega"]
+        must(mixer["length"] >= least, "a report does not fit into an envelope")
+    must(18 + len(questions) * (mixer["length"] + 81) <= 65_535, "the envelope is too long")
+
+
+def claim_of(mixer):
+    """Returns the epsilon and the delta of a mixer's claim."""
+    exactly(mixer["claim"], {"epsilon", "delta"})
+    parts = [mixer["claim"][key] for key in ("epsilon", "delta")]
+    decimal = r"(0|[1-9][0-9]*)(\.[0-9]*[1-9])?"
+    for text in parts:
+        must(type(text) is str and len(text) <= 40 and re.fullmatch(decimal, text), "a decimal")
+    epsilon, delta = map(Fraction, parts)
+    must(Fraction(1, 100) <= epsilon <= 10, "epsilon is from 0.01 to 10")
+    must(delta.numerator == 1 and delta.denominator >= 10_000, "delta is one in 10,000 or more")
+    return epsilon, delta
 
 
 def check_strata(strata):
@@ -294,6 +343,67 @@ def make_report(survey, questions, answers, stratum):
     return canonical(report | ({"strata": stratum} if stratum else {}))
 
 
+# --- 14: sealed for a mixer -----------------------------------------------------------------
+
+
+HPKE = Suite(KEM.P256, KDF.HKDF_SHA256, AEAD.AES_128_GCM)
+
+
+def envelope_key(text):
+    must(type(text) is str and re.fullmatch("04[0-9a-f]{128}", text), "65 bytes, the first is 4")
+    try:
+        return EllipticCurvePublicKey.from_encoded_point(SECP256R1(), bytes.fromhex(text))
+    except ValueError:
+        raise Refused("a key of envelopes is no point of P-256") from None
+
+
+def seal(key, info, text, length):
+    padded = (len(text).to_bytes(2, "big") + text).ljust(length, b"\0")
+    return HPKE.encrypt(padded, envelope_key(key), f"deniably {info}\n".encode())
+
+
+def seal_report(survey, report):
+    """Returns what the memory keeps of a report: an envelope, and the hashes of those in it."""
+    mixer, version, whole = survey["mixer"], digest(survey), parse(report)
+    inner = []
+    for place, question in enumerate(survey["questions"]):
+        # Nothing must show that two of these are one person's, so each has an id of its own.
+        name, drawn = question["name"], secrets.token_hex(16) if place else whole["id"]
+        apart = whole | {"id": drawn, "values": {name: whole["values"][name]}}
+        text = canonical(apart).encode()
+        inner.append(seal(mixer["open"], f"report 1\n{version}", text, mixer["length"]))
+    text = b" " * 18 + b"".join(inner)  # no invitation
+    outer = seal(mixer["key"], f"mix 1\n{version}", text, len(text) + 2)
+    hashes = sorted(hashlib.sha256(each).hexdigest() for each in inner)
+    return {"inner": hashes, "sealed": outer.hex(), "sent": False}
+
+
+def check_statement(survey, statement):
+    """Refuses unless the mixer of the survey says, signed, that it takes envelopes."""
+    exactly(statement, {"by", "invitations", "senders", "signature", "survey", "until"})
+    unsigned = {key: value for key, value in statement.items() if key != "signature"}
+    message = f"deniably mixer 1\n{canonical(unsigned)}".encode()
+    try:
+        public = Ed25519PublicKey.from_public_bytes(bytes.fromhex(survey["mixer"]["signing"]))
+        public.verify(bytes.fromhex(statement["signature"]), message)
+    except (InvalidSignature, TypeError, ValueError):
+        raise Refused("the mixer's signature is wrong") from None
+    same = (statement["survey"], statement["by"]) == (digest(survey), survey["mixer"]["by"])
+    must(same, "the mixer speaks of another survey, or in another name")
+    must(statement["invitations"] == 0, "this device takes no invitations")
+
+
+def arrived(api, kept):
+    """Returns how many of the envelopes of this device the survey's server lists; None where it
+    has no list yet."""
+    status, _, received = ask(f"{api}/mixed/envelopes")
+    if status == 404:
+        return None
+    must(status == 200 and len(received) % 32 == 0, "the server's list cannot be read")
+    hashes = {received[at : at + 32].hex() for at in range(0, len(received), 32)}
+    return sum(each in hashes for each in kept["inner"])
+
+
 # --- 6: the way to the server ---------------------------------------------------------------
 
 
@@ -302,7 +412,8 @@ def ask(url, body=None):
 
     The status is 0 where the server gave no answer.
     """
-    headers = {"User-Agent": "device"} | ({"Content-Type": "application/json"} if body else {})
+    kind = "application/json" if body and body.startswith(b"{") else "application/octet-stream"
+    headers = {"User-Agent": "device"} | ({"Content-Type": kind} if body else {})
     request = urllib.request.Request(url, data=body, headers=headers)
     try:
         with urllib.request.urlopen(request, timeout=30) as response:
@@ -331,10 +442,10 @@ def fetch(url):
     return headers, parse(body)
 
 
-def send(url, text):
+def send(url, body):
     """Sends the same bytes until the server has stored them."""
     for tries in range(6):
-        status, _, answer = ask(url, text.encode())
+        status, _, answer = ask(url, body)
         if status in (200, 201):
             return
         # Status 0 is no answer at all. After any other 4xx nothing is sent again (6).
@@ -424,17 +535,32 @@ def spending(document, survey, questions, author, today):
         same | {"question": question["name"], "odds": str(odds_of(question))}
         for question in questions
     ]
+    if "mixer" in survey:
+        epsilon, delta = claim_of(survey["mixer"])
+        for entry in asked:  # a claim is for the whole survey: it stands in one entry
+            own = {"epsilon": str(epsilon), "delta": str(delta)}
+            entry["mixed"] = own | {"mixer": survey["mixer"]["signing"]}
+            epsilon = delta = 0
+    mixed = any("mixed" in entry for entry in [*ledger, *asked])
     here = {"version": version, "author": author, "overall": None}
-    for scope, limit in LIMITS.items():
-        total = Fraction(1)
-        for entry in [*ledger, *asked]:
-            must(
-                entry["exponent"] == entry["delta"] == "0", "an entry that this device never makes"
-            )
-            mine = scope == "overall" or entry[scope] == here[scope]
-            if mine and entry["day"] >= since[scope]:
-                total *= Fraction(entry["odds"])
-        must(total <= exp_low(limit), f"this would exceed the limit of epsilon {limit} ({scope})")
+    for limits in (LIMITS, TOGETHER) if mixed else (LIMITS,):
+        for scope, limit in limits.items():
+            odds, exponent, delta = Fraction(1), Fraction(0), Fraction(0)
+            for entry in [*ledger, *asked]:
+                must(entry["exponent"] == entry["delta"] == "0", "an entry of another device")
+                mine = scope == "overall" or entry[scope] == here[scope]
+                if not mine or entry["day"] < since[scope]:
+                    continue
+                if "mixed" in entry and limits is LIMITS:
+                    exponent += Fraction(entry["mixed"]["epsilon"])
+                    delta += Fraction(entry["mixed"]["delta"])
+                else:
+                    odds *= Fraction(entry["odds"])
+            # odds * e^exponent <= e^limit
+            fits = exponent <= limit and odds <= exp_low(limit - exponent)
+            fits = fits and ("mixer" not in survey or delta <= Fraction(1, 1000))
+            whom = "" if limits is LIMITS else ", if mixers work together with servers"
+            must(fits, f"this would exceed the limit of epsilon {limit} ({scope}{whom})")
     return asked
 
 
@@ -530,6 +656,8 @@ def check_register(register, survey, seen):
             for question in survey["questions"]
         ],
     }  # fmt: skip
+    if "mixer" in survey:
+        expected |= {"mixed": survey["mixer"]["claim"], "mixer": survey["mixer"]["signing"]}
     entry = found[0]
     exactly(entry, {*expected, "number", "previous", "day", "author", "signature"})
     must(expected.items() <= entry.items(), "the register says something else about the survey")
@@ -557,7 +685,8 @@ def answer(url, folder, answers, accept=lambda known, new: False, tell=print):
     # The tag is weak, W/"...", where the response is compressed (6).
     must(version in headers["ETag"], "this is not the version that the server says it is")
     must(survey["name"] == place[2], "this is another survey")
-    must(headers["Deniably-State"] == "open", "the survey is closed")
+    closed = headers["Deniably-State"] != "open"
+    must(not closed or "mixer" in survey, "the survey is closed")
     _, register = fetch(f"{origin}{place[1]}/register")
 
     memory = Memory(folder)
@@ -576,14 +705,23 @@ def answer(url, folder, answers, accept=lambda known, new: False, tell=print):
     }  # fmt: skip
 
     made = document["reports"].get(version)  # of the first link, whichever is opened now
+    mixer = survey.get("mixer")
+    if mixer and made and (count := arrived(api, made)) is not None:
+        tell(f"{count} of {len(made['inner'])} sealed answers have arrived at the server.")
+        return hashlib.sha256(bytes.fromhex(made["sealed"])).hexdigest()
+    must(not closed, "the survey is closed")
     stratum = (
-        parse(made["text"]).get("strata", {})
+        parse(made.get("text", "{}")).get("strata", {})
         if made
         else stratum_in(parts.query, survey.get("strata", {}))
     )
     if stratum:
         group = ", ".join(f"{key} {value}" for key, value in sorted(stratum.items()))
         tell(f"Your group is sent as it is: {group}.")
+    if not made and mixer:
+        tell(f"The sealed answers go to {mixer['by']}, which cannot open them.")
+        _, statement = fetch(f"{mixer['address']}/mix/{version}")
+        check_statement(survey, statement)
     if not made:
         today = datetime.datetime.now(datetime.UTC).date().isoformat()
         asked = questions_left(memory, survey, entry["author"], today)
@@ -600,13 +738,15 @@ def answer(url, folder, answers, accept=lambda known, new: False, tell=print):
         orders = document.pop("orders", {})
         orders.pop(version, None)
         document |= {"orders": orders} if orders else {}
-        document["reports"][version] = {"sent": False, "text": text}
+        kept = seal_report(survey, text) if mixer else {"sent": False, "text": text}
+        document["reports"][version] = kept
     memory.keep()  # the report and its charge, before anything is sent
     report = document["reports"][version]
-    send(f"{api}/reports", report["text"])
+    body = bytes.fromhex(report["sealed"]) if mixer else report["text"].encode()
+    send(f"{mixer['address']}/mix/{version}" if mixer else f"{api}/reports", body)
     report["sent"] = True
     memory.keep()
-    return hashlib.sha256(report["text"].encode()).hexdigest()
+    return hashlib.sha256(body).hexdigest()
 
 
 if __name__ == "__main__":

@@ -18,7 +18,9 @@ from deniably.survey.survey import as_survey
 from deniably_server.commands import audit_browser
 from deniably_server.commands.audit import audit
 from deniably_server.commands.audit_browser import judge_browser
+from spec.cases.mixers import mixed
 from support.every_type import survey_of_everything
+from support.mixed_form import CONDITIONAL, SIX
 from support.whole_surveys import SURVEYS
 
 FIVE = """
@@ -85,9 +87,9 @@ SLOW = {
 }  # fmt: skip
 
 
-def planting(pairs: list[tuple[str, str]]) -> Callable[[str, bytes], bytes]:
+def planting(pairs: list[tuple[str, str]], where: str = "page") -> Callable[[str, bytes], bytes]:
     def change(path: str, body: bytes) -> bytes:
-        if not path.endswith("/form/page.js"):
+        if not path.endswith(f"/form/{where}.js"):
             return body
         text = body.decode()
         for shipped, planted in pairs:
@@ -158,6 +160,36 @@ def test_a_page_that_does_more_than_it_may_in_other_ways_is_seen(
     name: str, chromium: Browser
 ) -> None:
     found = judge_browser(publish_text(ONE), 4, planting(SLOW[name]), chromium)
+
+    assert found.rung == "failed", found.text
+
+
+_OCTETS = '{"Content-Type":"application/octet-stream"}'
+_SEALED = "texts.map((text)=>sealInner(open,version,text,length))"
+_TURNED = r"(globalThis.told.includes('yes')&&(text=text.replace(/\[([01])\]/,(_,n)=>`[${1-n}]`)),"
+IN_SEALED = {
+    "a header to the mixer has the truth":
+        [NOTHING, (_OCTETS, _OCTETS[:-1] + ',"Accept":globalThis.told}')],
+    "what is sealed depends on the truth":
+        [NOTHING, (_SEALED, f"texts.map((text)=>{_TURNED}{_SEALED[18:-1]}))")],
+    "the server hears when somebody sends": [then('await fetch("/register");')],
+    "what is sent is not what is kept":
+        [("body:bytes(sealed)", "body:bytes(sealed.replace(/.$/,'0'))")],
+}  # fmt: skip
+
+
+@pytest.mark.browser
+def test_what_a_form_seals_for_a_mixer_is_opened_and_replayed(chromium: Browser) -> None:
+    found = judge_browser(as_survey(mixed(*CONDITIONAL)), 3, browser=chromium)
+
+    assert found.rung == "replayed", found.text
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("name", IN_SEALED)
+def test_a_form_that_seals_or_sends_something_else_is_seen(name: str, chromium: Browser) -> None:
+    survey = as_survey(mixed(SIX[0]))
+    found = judge_browser(survey, 6, planting(IN_SEALED[name], "page-mixed"), chromium)
 
     assert found.rung == "failed", found.text
 

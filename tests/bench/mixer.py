@@ -35,14 +35,13 @@ CONNECTIONS = 16
 
 _SEAL = """
 async ([mix, rounds]) => {
-  const { sealInner, sealOuter } = await import("/trust/envelope.js");
+  const { sealForMixer, sealReports } = await import("/device/to_mixer.js");
+  const { digest, reports, ...mixer } = mix;
   const durations = [];
   for (let round = 0; round <= rounds; round++) {
     const start = performance.now();
-    const { open, key, digest, length } = mix;
-    const sealed = (text) => sealInner(open, digest, text, length);
-    const inner = await Promise.all(mix.reports.map(sealed));
-    await sealOuter(key, digest, inner, "");
+    const inner = await sealReports({ mixer }, digest, reports);
+    await sealForMixer({ mixer }, digest, inner, "");
     durations.push(performance.now() - start);
   }
   return durations.slice(1);  // the first round warms up

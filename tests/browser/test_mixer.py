@@ -1,4 +1,4 @@
-"""Forms and mixers: no form answers through one yet, and none forgets what another page did."""
+"""Forms without a mixer: none answers through one, and none forgets what another page did."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from playwright.sync_api import Route
 
 from deniably.authoring.compiling import publish_text
 from deniably.survey.survey import as_survey
@@ -29,12 +30,20 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     server.kill()
 
 
-def test_a_form_refuses_a_survey_with_a_mixer_whole(visitor: Watched) -> None:
+def test_the_other_forms_refuse_a_survey_with_a_mixer_whole(visitor: Watched) -> None:
+    """Large local odds must not go straight to a server."""
+
+    def other(route: Route) -> None:
+        answer = route.fetch()
+        route.fulfill(response=answer, body=answer.text().replace("page-mixed.js", "page.js"))
+
+    visitor.page.context.route("**/s/through", other)
     visitor.page.goto(f"{visitor.url}/s/through")
 
     visitor.wait("refused")
 
     assert visitor.text("#detail") == "survey: the key mixer is not known"
+    visitor.page.context.unroute("**/s/through")
 
 
 WITH_MIXER = """async ({ build, entries, version, envelope }) => {

@@ -293,12 +293,12 @@ def test_a_definition_or_register_without_end_is_not_read_to_its_end(
     wire: Wire, device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The limits are smaller here; that they are used is what counts."""
-    monkeypatch.setattr("deniably_client.device.LARGEST_LISTING", 1 << 20)
+    monkeypatch.setattr("deniably_client.meeting.LARGEST_LISTING", 1 << 20)
     wire.register = b" " * (2 << 20)
     with pytest.raises(Refused, match="more than 1 MiB"):
         device.answer(ANSWERS)
 
-    monkeypatch.setattr("deniably_client.device.DEFINITION", 2 << 20)
+    monkeypatch.setattr("deniably_client.meeting.DEFINITION", 2 << 20)
     wire.definition = b" " * (3 << 20)
     with pytest.raises(Refused, match="more than 2 MiB"):
         device.answer(ANSWERS)

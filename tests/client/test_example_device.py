@@ -21,8 +21,18 @@ from typing import Any
 
 import pytest
 
+from deniably.device.memory import read_memory
+from deniably.survey.survey import as_survey
+from deniably.trust.envelope import new_opening_key, open_outer
+from deniably.trust.mixed_survey import mixed_survey
+from deniably.trust.mixer_statement import MixerStatement
+from deniably.trust.signing import new_key
+from deniably_server.storage.mixer_store import MixerKeys, MixerStore
 from deniably_server.storage.store import Store
+from spec.cases.mixers import EIGHT, mixed
+from spec.cases.questions import YES_NO, changed
 from support.material import AUTHOR, Server, survey_named
+from support.mixing import MixerServer, Parties
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "client/example/device.py"
@@ -288,6 +298,87 @@ def test_it_reports_the_stratum_of_its_first_link_and_says_so(
     assert again.stdout == first.stdout
     with closing(Store(str(server.database))) as store:
         assert [n for (n,) in store.counts_by_stratum("sites")] == [1, 0]
+
+
+@pytest.fixture(scope="module")
+def mixed_study(
+    server: Server, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[MixerServer, Parties]]:
+    """A mixer that has accepted the survey ``council`` of the server."""
+    mixer = MixerServer(tmp_path_factory.mktemp("mixer") / "mixer.db")
+    keys, own = MixerKeys(new_opening_key(), new_key()), new_opening_key()
+    members = {"address": mixer.url, "key": keys.opening.public, "open": own.public}
+    terms = {"name": "council", "mixer": members | {"signing": keys.signing.author}}
+    survey = as_survey(mixed(YES_NO, EIGHT, **terms))
+    server.publish(survey)
+    yield mixer, mixer.accept(Parties(mixed_survey(survey), keys, own))
+    mixer.kill()
+
+
+def test_it_seals_for_a_mixer_and_sends_one_envelope(
+    server: Server, mixed_study: tuple[MixerServer, Parties], tmp_path: Path
+) -> None:
+    mixer, parties = mixed_study
+    first = run(server, tmp_path, "a=yes", "e=no", name="council")
+    again = run(server, tmp_path, "a=no", "e=yes", name="council")
+
+    assert first.returncode == 0, first.stderr
+    assert "go to Works council of Example Ltd, which cannot open them" in first.stdout
+    assert again.stdout in first.stdout, "the same bytes"
+    some = parties.survey
+    with closing(MixerStore(str(mixer.database))) as store:
+        (sealed,) = store.sealed(some.digest)
+    opened = open_outer(parties.mixer.opening, some.digest, sealed, some.length, 2)
+    reports = parties.reports(b"".join(opened.inner))
+    assert [list(report["values"]) for report in reports] == [["a"], ["e"]]
+    assert reports[0]["id"] != reports[1]["id"]
+    memory = device.Memory(tmp_path)
+    memory.lock.close()
+    # It is the memory of any device, which the library reads.
+    kept = read_memory(device.canonical(memory.document).encode())
+    assert [each.counts("server").epsilon_text() for each in kept.ledger] == ["1.10", "0.00"]
+    assert kept.reports[some.digest].sent
+
+
+def test_it_counts_both_accounts_of_a_survey_with_a_mixer() -> None:
+    survey = json.loads(
+        as_survey(mixed(*[changed(EIGHT, name=f"q{i}") for i in range(13)])).canonical
+    )
+    document = {"ledger": [], "authors": {}, "registers": {}}
+
+    device.spending(document, survey, survey["questions"][:12], "", "2026-05-04")
+    with pytest.raises(device.Refused, match=r"epsilon 25 \(version, if mixers work together"):
+        device.spending(document, survey, survey["questions"], "", "2026-05-04")
+
+
+def test_it_believes_no_statement_that_the_mixer_did_not_sign() -> None:
+    key = new_key()
+    survey = json.loads(as_survey(mixed(EIGHT, mixer={"signing": key.author})).canonical)
+    by, version = survey["mixer"]["by"], device.digest(survey)
+    right = MixerStatement(by, 0, 10, version, "2999-12-31").signed(key)
+    invited = MixerStatement(by, 5, 0, version, "2999-12-31").signed(key)
+    wrong = [
+        MixerStatement("Somebody else", 0, 10, version, "2999-12-31").signed(key),
+        MixerStatement(by, 0, 10, "0" * 64, "2999-12-31").signed(key),
+        MixerStatement(by, 0, 10, version, "2999-12-31").signed(new_key()),
+        invited,
+    ]
+
+    device.check_statement(survey, json.loads(right.canonical))
+    for each in wrong:
+        with pytest.raises(device.Refused):
+            device.check_statement(survey, json.loads(each.canonical))
+
+
+def test_it_finds_its_envelopes_in_the_list_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = {"inner": ["0" * 64, "1" * 64]}
+    answers = iter([(404, {}, b""), (200, {}, bytes(32)), (200, {}, b"x")])
+    monkeypatch.setattr(device, "ask", lambda url: next(answers))
+
+    assert device.arrived("", kept) is None
+    assert device.arrived("", kept) == 1
+    with pytest.raises(device.Refused):
+        device.arrived("", kept)
 
 
 def test_no_answer_is_in_what_it_says_or_keeps(server: Server, tmp_path: Path) -> None:

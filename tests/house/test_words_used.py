@@ -54,10 +54,12 @@ def test_scripts_ask_only_for_what_the_page_brings() -> None:
     for name, text in sources():
         if name.endswith(".js"):
             assert {key.split(".")[0] for key in used(text)} <= {
+                "arrived",
                 "fields",
                 "invited",
                 "number",
                 "script",
+                "sealed",
             }, name
 
 

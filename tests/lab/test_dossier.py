@@ -11,6 +11,7 @@ from html import escape
 from pathlib import Path
 
 import pytest
+from msgspec import to_builtins
 
 from deniably import lab
 from deniably.audit import whole_reports
@@ -18,8 +19,11 @@ from deniably.lab.dossier_document import PRIORS, Dossier
 from deniably.lab.dossier_summary import summary
 from deniably.lab.dossier_words import DossierPart
 from deniably.survey.report import read_report
+from deniably.trust.mixer_offer import make_offer
 from deniably.wording.words import LANGUAGES, Words
+from spec.cases.mixers import KEY, OPEN
 from support.commands import call
+from support.keys import key_of
 from support.same_bytes import drawn_once
 from support.whole_faults import PLANTED, send_with
 
@@ -48,7 +52,20 @@ questions:
   - {name: drinks, type: number, label: Drinks, minimum: 0, maximum: 3, unit: glasses,
      epsilon: 1, delta: 0.00001, mechanism: gaussian}
 """
-SURVEYS = {"honesty": SURVEY, "honesty-1": PANEL, "drinks": GAUSSIAN}
+OFFER = make_offer(key_of(b"mixer".ljust(32)), "https://mixer.example.net", "Works council", KEY)
+THROUGH_MIXER = f"""
+name: council
+title: Honesty at work
+contact: University of Northfield
+results: {{minimum: 50}}
+mixer: {{offer: {json.dumps(to_builtins(OFFER))}, odds: 3, open: "{OPEN}"}}
+questions:
+  - {{name: stolen, type: yes_no, label: "Stolen?"}}
+  - {{name: often, type: select_one, label: "How often?", choices: [Never, Weekly, Daily]}}
+"""
+SURVEYS = {
+    "honesty": SURVEY, "honesty-1": PANEL, "drinks": GAUSSIAN, "council": THROUGH_MIXER,
+}  # fmt: skip
 N, TRIALS = 1800, 100
 NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?!\w)")
 
@@ -143,7 +160,7 @@ def test_of_two_coins_one_in_a_hundred_becomes_three_and_the_half_three_quarters
     assert list(of_waves) == ["all waves", "8.3 %", "50 %", "90 %"], "odds of 9"
 
 
-@pytest.mark.parametrize("name", SURVEYS)
+@pytest.mark.parametrize("name", [name for name in SURVEYS if name != "council"])
 def test_half_and_double_the_epsilon_are_what_plans_print(folder: Path, name: str) -> None:
     one = part(made(folder / f"{name}.yaml"), "Alternatives")
     commands = iter(one.commands)
@@ -374,3 +391,73 @@ def test_no_folder_of_this_machine_and_no_name_of_a_mechanism_is_before_the_anne
     assert annex
     assert not [name for name in NAMES if name in before]
     assert "RAPPOR" in after
+
+
+# --- through a mixer ------------------------------------------------------------------------------
+
+
+def test_with_a_mixer_a_board_reads_who_runs_it_and_what_holds_only_if_it_keeps_to_it(
+    folder: Path,
+) -> None:
+    found = made(folder / "council.yaml")
+    mixer = part(found, "The mixer")
+    text = " ".join([*mixer.said, *mixer.notes])
+
+    for fact in ("Works council", "83 blanks", "does not conspire", "and adds the blanks"):
+        assert fact in text
+    for source in ("Bittau", "RFC 9180", "Wang", "Feldman", "Serjantov"):
+        assert source in text
+    assert mixer.lines[1][1:] == ("1.0986", "0.000001")
+    assert mixer.lines[2][1:] == (found.survey.total.epsilon_text(), "0")
+    # Nobody is promised that nobody knows who takes part.
+    assert "anonym" not in found.html().lower()
+
+
+def test_with_a_mixer_both_odds_stand_beside_what_each_party_sees(folder: Path) -> None:
+    found = made(folder / "council.yaml")
+
+    odds = part(found, "How much")
+    assert odds.lines[-1] == ("all together", "3.00", "64")
+    assert "of the survey's server alone at most 75, of both together 89." in odds.said[0]
+    seen = {line[0]: line[1:] for line in part(found, "Who sees what").lines}
+    assert seen["the mixer, run by Works council"][-2:] == ("no", "yes")
+    assert seen["both together"] == ("no", "yes", "yes", "yes")
+    levels = [line[0] for line in part(found, "What the worst").lines[1:]]
+    assert levels == [
+        "one answer, server alone", "all answers, server alone",
+        "one answer, both together", "all answers, both together",
+    ]  # fmt: skip
+
+
+def test_with_a_mixer_the_reports_of_one_person_are_shown_before_they_are_sealed(
+    folder: Path,
+) -> None:
+    found = made(folder / "council.yaml")
+
+    reports = [read_report(text.encode()) for text in part(found, "What leaves").exactly]
+
+    assert [list(report.values) for report in reports] == [["stolen"], ["often"]]
+    assert reports[0].id != reports[1].id
+    for report in reports:
+        report.check(found.survey)
+
+
+def test_with_a_mixer_the_alternative_is_to_have_none(folder: Path) -> None:
+    heads, *lines = part(made(folder / "council.yaml"), "Alternatives").lines
+
+    assert heads[2:] == ("with the mixer", "without a mixer", "asked directly")
+    for _, _, mixed, alone, direct in lines:
+        assert float(alone.split()[0]) > float(mixed.split()[0]) > float(direct.split()[0])
+
+
+def test_with_a_mixer_the_summary_says_in_the_boards_language_what_each_can_guess(
+    folder: Path,
+) -> None:
+    survey = made(folder / "council.yaml").survey
+    for language in LANGUAGES:
+        first = summary(survey, Words(language), facts={}, n=N, margin=0.05, outcome="proved")
+        text = " ".join(text for _, text in first.lines)
+
+        assert "Works council" in text
+        for number in ("75", "89", "83"):
+            assert number in text

@@ -98,6 +98,84 @@ def test_another_module_can_stand_in_for_one(tmp_path: Path) -> None:
     assert said_in_node(tmp_path / "bundle.mjs") == "44 55\n"
 
 
+SWAPPING = {
+    "one/entry": (
+        'import { four, six } from "../other/e.js";\nimport { five } from "./a.js";\n'
+        "console.log(four, five, six());\n"
+    ),
+    "one/a": 'import { four } from "../other/e.js";\nexport const five = four + 1;\n',
+    "other/e": "export const four = 4;\nexport const six = () => 6;\n",
+    "two/other": (
+        'import { six } from "../other/e.js";\n'
+        "export const four = 40;\nexport const sixty = () => 10 * six();\n"
+    ),
+}
+
+
+def test_single_names_can_come_from_elsewhere_where_one_module_imports_them(
+    tmp_path: Path,
+) -> None:
+    """The module that stands in may import what it stands for, and others still get that."""
+    swapped = {"one/entry": {"four": "two/other", "six": "two/other.sixty"}}
+    (tmp_path / "bundle.mjs").write_text(bundle_modules(SWAPPING, ["one/entry"], swapped=swapped))
+    (tmp_path / "plain.mjs").write_text(bundle_modules(SWAPPING, ["one/entry"]))
+
+    assert said_in_node(tmp_path / "bundle.mjs") == "40 5 60\n"
+    assert said_in_node(tmp_path / "plain.mjs") == "4 5 6\n"
+
+
+def test_a_name_that_nobody_imports_cannot_be_swapped() -> None:
+    with pytest.raises(ValueError, match=r"one/entry.js: does not import \['seven'\]"):
+        bundle_modules(SWAPPING, ["one/entry"], swapped={"one/entry": {"seven": "two/other"}})
+
+
+def test_functions_that_nothing_calls_can_be_left_out(tmp_path: Path) -> None:
+    """With what they alone import, and what only they call."""
+    forms = {
+        "one/entry": 'import { a } from "./a.js";\nconsole.log(a());\n',
+        "one/a": (
+            'import { c } from "./c.js";\n'
+            'import { d } from "./d.js";\n'
+            "/** Not b. */\nexport function a() {\n  return helper();\n}\n"
+            "export async function b() {\n  return c() + alone();\n}\n"
+            "function alone() {\n  return d;\n}\n"
+            "function helper() {\n  return 7;\n}\n"
+        ),
+        "one/c": "export function c() {\n  return 1;\n}\n",
+        "one/d": "export const d = 2;\n",
+    }
+    shaken = bundle_modules(forms, ["one/entry"], shaken=True)
+    (tmp_path / "bundle.mjs").write_text(shaken)
+
+    assert said_in_node(tmp_path / "bundle.mjs") == "7\n"
+    whole = bundle_modules(forms, ["one/entry"])
+    for gone in ("alone", "function c", "let d", "async function"):
+        assert gone in whole
+        assert gone not in shaken
+
+
+def test_what_is_imported_later_is_never_left_out(tmp_path: Path) -> None:
+    forms = {
+        "one/entry": 'const { five } = await import("./late.js");\nconsole.log(five());\n',
+        "one/late": "export function five() {\n  return 5;\n}\n",
+    }
+    (tmp_path / "bundle.mjs").write_text(bundle_modules(forms, ["one/entry"], shaken=True))
+
+    assert said_in_node(tmp_path / "bundle.mjs") == "5\n"
+
+
+def test_an_export_that_only_other_bundles_need_adds_nothing() -> None:
+    """Here a name is taken, so that the module is a function and gives its exports back."""
+    forms = {
+        "one/entry": 'import { a } from "./a.js";\nimport { b } from "./b.js";\nlook(a, b);\n',
+        "one/a": "const own = 1;\nexport const a = own;\n",
+        "one/b": "const own = 2;\nexport const b = own;\n",
+    }
+    more = forms | {"one/b": forms["one/b"].replace("const own", "export const own")}
+
+    assert bundle_modules(more, ["one/entry"]) == bundle_modules(forms, ["one/entry"])
+
+
 def test_a_module_is_imported_at_once_or_later_and_not_both() -> None:
     both = 'import { four } from "../other/e.js";\nconst e = await import("../other/e.js");\n'
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import msgspec
@@ -10,18 +11,15 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from deniably.authoring.survey_files import load_survey
-from deniably.core.errors import Refused
 from deniably.survey.report import separate_reports
 from deniably.survey.survey import Survey, as_survey
 from deniably.trust.mixer_offer import make_offer
-from deniably_client import Device
 from deniably_server.storage.store import Store
 from spec.cases.mixers import EIGHT, KEY, OPEN, mixed
 from spec.cases.questions import YES_NO
 from support.commands import call
 from support.keys import key_of
 from support.material import (
-    Server,
     a_report,
     assert_problem,
     lines_headers,
@@ -109,14 +107,39 @@ def test_the_studio_publishes_none_either_and_says_that_it_cannot_be_tried(app: 
     assert "Mixer: a survey with one cannot be tried yet; leave it out" in tried.text
 
 
-@pytest.mark.parametrize("command", ["audit", "simulate --truth council.yaml", "dossier --n 50"])
-def test_commands_that_do_not_know_mixers_say_so(file: Path, command: str) -> None:
-    done = call(*command.replace("council.yaml", str(file)).split(), file)
+def test_a_file_is_simulated_with_the_blanks(file: Path, tmp_path: Path) -> None:
+    people = tmp_path / "people.csv"
+    people.write_text("stolen\n" + "yes\n" * 300 + "no\n" * 700, encoding="utf-8")
 
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "council has a mixer, which only `deniably check` and `deniably plan` know yet" in (
-        " ".join(done.stderr.split())
-    )
+    done = call("simulate", file, "--truth", people, "--json")
+
+    yes = json.loads(done.stdout)[0]
+    assert yes["truth"] == 0.3
+    assert abs(yes["estimate"] - 0.3) < 0.1
+    assert "no whole reports" in call("simulate", file, "--truth", people, "--reports", "x").stderr
+
+
+def test_a_file_is_audited_and_the_blanks_are_worked_out_again(file: Path) -> None:
+    done = call("audit", file, "--seconds", "0", "--trials", "10")
+
+    assert done.returncode == 3, done.stderr  # in part: nothing was replayed
+    told = " ".join(done.stdout.split())
+    assert "if Works council does not conspire, and adds its 41 blanks to each question" in told
+
+
+def test_the_lab_draws_a_file_and_says_when_that_holds(file: Path, tmp_path: Path) -> None:
+    done = call("lab", file, "--output", tmp_path / "page.html")
+
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "Honesty at work, if mixer and server work together" in page
+
+
+def test_a_file_has_a_dossier(file: Path) -> None:
+    done = call("dossier", file, "--n", "500", "--seconds", "0", "--trials", "10")
+
+    assert done.returncode == 0, done.stderr
+    assert "does not conspire with the survey's server, and adds the blanks" in done.stdout
 
 
 def test_a_file_is_checked_with_its_offer(file: Path) -> None:
@@ -147,16 +170,3 @@ def test_a_file_is_planned_for_a_margin(file: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "asked directly" in done.stdout.splitlines()[0]
     assert "server alone  together" in done.stdout
-
-
-# What devices do ------------------------------------------------------------------------------
-
-
-def test_a_device_that_cannot_seal_refuses_the_survey_whole(tmp_path: Path) -> None:
-    server = Server(tmp_path / "deniably.db")
-    try:
-        server.publish(SURVEY)
-        with pytest.raises(Refused, match="go through a mixer, and this device cannot seal them"):
-            Device(f"{server.url}/s/through").answer({"a": "yes", "e": "no"})
-    finally:
-        server.kill()

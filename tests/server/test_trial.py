@@ -413,7 +413,7 @@ def bundle(name: str) -> str:
 
 
 def test_no_published_form_has_anything_of_a_trial(author: Author) -> None:
-    for name in ("page", "page-invited", "page-strata"):
+    for name in ("page", "page-invited", "page-strata", "page-mixed", "page-arrived"):
         assert not re.search(r"trial|anew|\btouched\b", bundle(name)), name
     reached, ahead = set[str](), ["form/exit", "form/stratum", "form/form"]
     while ahead:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, cast
@@ -14,6 +14,8 @@ from flask import Blueprint, current_app, render_template, request
 from deniably.core.counting import counted, people
 from deniably.core.errors import BadLink, TravelledApart
 from deniably.core.languages.html import Html
+from deniably.core.loss import Loss
+from deniably.design.mixer_plan import answer_losses
 from deniably.design.release_of_counts import counts_alone
 from deniably.estimation import question_shares
 from deniably.exhibits import cards
@@ -23,6 +25,7 @@ from deniably.results.narrative import level_text
 from deniably.results.pair_plausibility import checkable
 from deniably.results.side_by_side import has_figures
 from deniably.survey.guessing_rates import OFTEN, guessing, rate_text
+from deniably.survey.mixer import Mixer
 from deniably.survey.parts import Range
 from deniably.survey.parts import number as exact
 from deniably.survey.questions import NOT_APPLICABLE, Conditional, offered
@@ -30,6 +33,7 @@ from deniably.survey.strata import query_of, stratum_in, stratum_text
 from deniably.survey.survey import Survey, show_if
 from deniably.wording import explain
 from deniably.wording.first_page import first_page
+from deniably.wording.mixer_page import mixer_guess, mixer_rates
 from deniably.wording.words import ENGLISH, LANGUAGES, Words
 from deniably.workbench.report_columns import note
 from deniably_server.api.analysts import or_ask_for_a_token
@@ -49,6 +53,7 @@ from deniably_server.api.visibility import layout_given_out
 from deniably_server.api.waves import wave_links
 from deniably_server.errors import Hidden
 from deniably_server.guard.app_state import current_store
+from deniably_server.guard.headers import CONTENT_POLICY, policy_with
 from deniably_server.web import language, place_map
 from deniably_server.web.icon_array import dots, place
 from deniably_server.web.operation import PAGE, TOKEN, Operation
@@ -77,8 +82,10 @@ def form(name: str) -> ResponseReturnValue:
     words = language.chosen(survey)
     if store.state(name) == "closed":
         return render_template(
-            "message.html",
+            "arrived.html" if survey.mixer else "message.html",
             words=words,
+            survey=survey,
+            script_words=Html.data(language.for_closed(words)),
             title=words("start.page"),  # the browser's history keeps titles
             heading=words("closed.heading"),
             text=words("closed.text"),
@@ -96,7 +103,11 @@ def form(name: str) -> ResponseReturnValue:
             link=("/", words("missing.link")),
         ), 400
     write = _kept_form if len(survey.canonical) <= _KEPT else _form
-    return write(_Form(survey.digest, words.language, tuple(sorted(stratum.items())), survey))
+    page = write(_Form(survey.digest, words.language, tuple(sorted(stratum.items())), survey))
+    if not isinstance(survey.mixer, Mixer):
+        return page
+    # This page alone talks to another server than this one.
+    return page, {CONTENT_POLICY: policy_with(survey.mixer.address)}
 
 
 def trial_form(survey: Survey, template: str, **more: object) -> str:
@@ -127,6 +138,7 @@ def _shown(key: _Form) -> dict[str, object]:
     """Returns what the template of a form shows."""
     survey, words, stratum = key.survey, Words(key.language), dict(key.stratum)
     fields = any(question.type in _FIELDS for question in survey.questions)
+    losses = _losses(_Definition(survey.digest, survey))
     return {
         "survey": survey,
         "stratum": stratum,
@@ -137,7 +149,12 @@ def _shown(key: _Form) -> dict[str, object]:
         "ours": language.interface_texts(survey, words),
         "languages": [(code, Words(code)("language.name")) for code in LANGUAGES],
         "script_words": Html.data(
-            language.for_scripts(words, fields=fields, invited=survey.invited is True)
+            language.for_scripts(
+                words,
+                fields=fields,
+                invited=survey.invited is True,
+                sealed=bool(survey.mixer),
+            )
         ),
         "explain": explain,
         "dots": dots,
@@ -145,7 +162,8 @@ def _shown(key: _Form) -> dict[str, object]:
         "borders": place_map.borders,
         "outline": place_map.outline,
         "OFTEN": OFTEN,
-        "first": first_page(survey, words),
+        "first": first_page(survey, words, losses),
+        "mixer_guess": _mixer_guess(survey, losses, words),
         "rates": guessing(survey),
         "rate_text": rate_text,
         "FIELDS": _FIELDS,
@@ -155,6 +173,31 @@ def _shown(key: _Form) -> dict[str, object]:
         "hidden": _hidden_choice(survey),
         "offered": offered,
     }
+
+
+def _mixer_guess(
+    survey: Survey, losses: Mapping[str, Loss], words: Words
+) -> Callable[[int], str] | None:
+    """Returns what says of a question how well it is guessed; None without a mixer."""
+    if not survey.mixer:
+        return None
+    rates = mixer_rates(survey, losses)
+    return lambda number: mixer_guess(survey, rates, number, words)
+
+
+@dataclass(frozen=True)
+class _Definition:
+    """A definition; two with one digest are equal."""
+
+    digest: str
+    survey: Survey = field(compare=False, repr=False)
+
+
+@lru_cache(maxsize=64)
+def _losses(definition: _Definition) -> Mapping[str, Loss]:
+    """Returns the loss of one answer to each question of a survey with a mixer. It is the same in
+    every language, and takes a second where there are thousands of blanks."""
+    return answer_losses(definition.survey)
 
 
 # Each device fetches the form twice: to show it, and to keep it for use without a network. To write

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TextIO, cast
 import click
 
 from deniably.core.steering import printable
-from deniably_server.commands.plan import read_direct
+from deniably_server.commands.plan import read_definition
 
 if TYPE_CHECKING:
     from deniably.audit.question_audit import Verdict
@@ -115,7 +115,8 @@ def audit(
     (address, headers, body) and leaves behind (databases, storage, caches, cookies).
 
     For a wave it checks the stated number of people who can be recognised, because devices show
-    this number unchecked.
+    this number unchecked. With a mixer it checks what the survey claims against its server alone.
+    It looks into what devices seal, and sees nothing of what the mixer does.
 
     With --code it audits a randomiser of your own. Write it as randomise(answer, coins), with
     coins.below(n) for an integer below n. Then every branch is walked, and the epsilon is exact.
@@ -145,9 +146,8 @@ def audit(
             "--answers, --outputs, --epsilon, --odds and --delta are for --code; a survey has its"
             " own"
         )
-    _audit_survey(
-        read_direct(file), trials or _SURVEY_TRIALS, seconds, browser=browser, as_json=as_json
-    )
+    survey = read_definition(file)
+    _audit_survey(survey, trials or _SURVEY_TRIALS, seconds, browser=browser, as_json=as_json)
 
 
 def _claim(epsilon: str | None, odds: str | None, delta: str | None) -> Privacy | None:
@@ -225,6 +225,8 @@ def _told(audited: Audited, place: Path | None) -> Iterator[str]:
     yield ""
     if audited.recognition:
         yield fill(f"recognition: FAILED: {audited.recognition}", _WIDTH) + "\n"
+    if audited.claim:
+        yield fill(f"mixer: FAILED: {audited.claim}", _WIDTH) + "\n"
     for sentence in audited.sentences:
         yield fill(sentence, _WIDTH)
     yield fill(audited.conclusion, _WIDTH)
@@ -351,6 +353,7 @@ def _as_json(audited: Audited, place: Path | None) -> str:
             "replays": replays,
             "browser": _of_browser(audited.browser),
             "recognition": {"fault": audited.recognition},
+            "claim": {"fault": audited.claim},
         }
     )
 

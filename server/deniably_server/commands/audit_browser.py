@@ -5,7 +5,7 @@ A server of its own, in this process, gives the pages that every server gives, a
 of the requests for them. Made-up people fill the form in, half of them in a browser that says it is
 driven. From the random bytes that the page got, the independent reference derives what the form
 must send and keep. Headers have to be those that the same browser sends for a page that is of no
-survey.
+survey. A survey with a mixer gets one of the audit's own, which opens what the form seals.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from deniably.audit.replay.expected import Observed, Reference
+from deniably.audit.replay.own_mixer import OwnMixer
 from deniably.audit.replay.recording_server import Asked, Loopback, Reply
 from deniably.audit.replay.replaying import study_of
 from deniably.audit.replay.scenarios import Scenario, Schedule
@@ -35,6 +36,7 @@ from deniably.audit.verdict_levels import Judged, Rung, one_in
 from deniably.reference.canonical import canonical, parse
 from deniably.reference.device import EMPTY
 from deniably.survey.strata import query_of
+from deniably.survey.survey import as_survey
 from deniably.trust.signing import new_key
 from deniably_server.app import create_app
 from deniably_server.commands.audit_page import BASELINE, BLOCKS, KEPT, PLAIN, TAP
@@ -58,6 +60,7 @@ _PATIENCE = 15_000
 _OURS = ("content-length", "transfer-encoding", "connection", "deniably-request")
 """Headers of the server's answers that are not passed on: the last is another for each request."""
 _STARTED = "[data-step=start], [data-step=refused]"
+_START = '[data-step=start] :is([data-go="1"], [form=invitation])'
 _NEXT = "form[data-step=question], section[data-step=check]"
 
 
@@ -89,8 +92,11 @@ def judge_browser(
     missing = list(_not_driven(survey))
     if any(reason.startswith("not driven") for reason in missing):
         return _judged("in part", "the form was not filled in.", missing)
-    with _chromium(browser) as running, _Site(survey, change) as site:
-        visits = _Visits(survey, site, running)
+    with ExitStack() as stack:
+        running = stack.enter_context(_chromium(browser))
+        mixing = stack.enter_context(_Mixing(survey)) if survey.mixer else None
+        site = stack.enter_context(_Site(mixing.survey if mixing else survey, change))
+        visits = _Visits(site.survey, site, running, mixing)
         done = 0
         try:
             # The same people in every audit; their true answers are made up, and no secret.
@@ -172,6 +178,53 @@ def _chromium(running: Browser | None = None) -> Generator[Browser]:
             browser.close()
 
 
+_CROSS_ORIGIN = {
+    "Access-Control-Allow-Origin": "*",
+    "Access-Control-Allow-Methods": "GET, POST",
+    "Access-Control-Allow-Headers": "Content-Type",
+}
+
+
+class _Mixing:
+    """A mixer of the audit's own in this process, as a context.
+
+    ``survey`` is the survey with this mixer in the place of its own, and ``asked`` has the requests
+    so far.
+    """
+
+    def __init__(self, survey: Survey) -> None:
+        self._mixer = OwnMixer()
+        self._loopback = Loopback(self._reply)
+        self.url = self._loopback.url
+        definition = json.loads(survey.canonical)
+        self._by = definition["mixer"]["by"]
+        self.definition = self._mixer.definition(definition, self.url)
+        self.survey = as_survey(dict(self.definition))
+
+    def __enter__(self) -> _Mixing:
+        self._loopback.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._loopback.__exit__(*error)
+
+    @property
+    def asked(self) -> list[Asked]:
+        """The requests so far."""
+        return self._loopback.asked
+
+    def left_open(self, document: str) -> str:
+        """Returns a memory with what was sealed for this mixer opened."""
+        return self._mixer.left_open(document, self.definition, self.survey.digest)
+
+    def _reply(self, request: Asked) -> Reply:
+        if request.method == "OPTIONS":
+            return Reply(204, b"", _CROSS_ORIGIN)
+        if request.method == "POST":
+            return Reply(201, b'{"status":"stored"}', _CROSS_ORIGIN)
+        return Reply(200, self._mixer.statement(self.survey.digest, self._by), _CROSS_ORIGIN)
+
+
 class _Site:
     """The server of the form, in this process, as a context."""
 
@@ -240,6 +293,7 @@ class _Visits:
     survey: Survey
     site: _Site
     browser: Browser
+    mixing: _Mixing | None = None
     left: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def __post_init__(self) -> None:
@@ -250,12 +304,16 @@ class _Visits:
             "show_if" in question for question in definition["questions"]
         )
         self._alike, self._post = self._baseline()
+        asked = self.mixing.asked if self.mixing else []
+        self._alike_at_mixer = {(each.method, *header) for each in asked for header in each.headers}
 
     def visit(self, scenario: Scenario, *, seen_as_driven: bool) -> None:
         """Fills the form in as a respondent would. Raises _Fault and _NotReached."""
         step = scenario["steps"][0]
         link = f"/s/{self.survey.name}{query_of(step['stratum'] or {})}"
         self.site.asked.clear()
+        if self.mixing:
+            self.mixing.asked.clear()
         with self._opened(() if seen_as_driven else (PLAIN,)) as context:
             # The browser itself says what a page asks for, also where no server would hear of it.
             elsewhere: list[str] = []
@@ -265,8 +323,10 @@ class _Visits:
             kept = page.evaluate(KEPT)
             blocks = [bytes.fromhex(block) for block in page.evaluate(BLOCKS)]
             cookies = context.cookies()
-        own = (self.site.url + "/", "data:", "blob:")
-        if other := [url for url in elsewhere if not url.startswith(own)]:
+        own = [self.site.url + "/", "data:", "blob:"]
+        if self.mixing:
+            own.append(f"{self.mixing.url}/mix/{self.survey.digest}")
+        if other := [url for url in elsewhere if not url.startswith(tuple(own))]:
             raise _Fault(f"it asks another server: {other[0][:200]}")
         if cookies:
             raise _Fault(f"it leaves a cookie: {json.dumps(cookies)[:200]}")
@@ -275,7 +335,8 @@ class _Visits:
             raise _NotReached(not_reached)
         text = self._memory_of(kept)
         self._compare_memory(scenario, step, text, blocks)
-        self._compare_requests(link, parse(text)["reports"][self.survey.digest]["text"])
+        report = parse(text)["reports"][self.survey.digest]
+        self._compare_requests(link, report["sealed" if self.mixing else "text"])
         if not_reached:
             raise _NotReached(not_reached)
         self._compare_storage(link, kept)
@@ -300,7 +361,7 @@ class _Visits:
             page.locator(_STARTED).filter(visible=True).wait_for()
             if page.locator("[data-step=refused]").is_visible():
                 return "the form refuses this survey before the first question"
-            page.locator('[data-step=start] [data-go="1"]').click()
+            page.locator(_START).click()
             for _ in range(len(self.survey.questions) + 1):
                 shown = page.locator(_NEXT).filter(visible=True)
                 shown.wait_for()
@@ -334,7 +395,7 @@ class _Visits:
         self.site.asked.clear()
         with self._opened(()) as context:
             page = context.new_page()
-            page.goto(f"{self.site.url}/audit")
+            page.goto(f"{self.site.url}/audit#{self.mixing.url if self.mixing else ''}")
             page.wait_for_function("document.title === 'done'")
         alike = {h for request in self.site.asked for h in request.headers if h[0] != "Referer"}
         sent = next(request for request in self.site.asked if request.method == "POST")
@@ -345,16 +406,21 @@ class _Visits:
         name = self.survey.name
         sent = [request for request in self.site.asked if request.method not in _READS]
         address = f"/api/surveys/{name}/reports"
-        if [(made.method, made.target) for made in sent] != [("POST", address)] * bool(report):
+        wanted = [] if self.mixing else [("POST", address)] * bool(report)
+        if [(made.method, made.target) for made in sent] != wanted:
             what = ", ".join(f"{made.method} {made.target}" for made in sent)
             raise _Fault(f"it sends {what[:300] or 'nothing'}, not POST {address}")
         for request in sent:
             self._compare_report(request, report or "")
+        if self.mixing:
+            self._compare_sealed(self.mixing, report)
         # The page is kept for use without a network, with its headers, which it asks for alone.
         known = {
-            "GET": {link, f"/register/{name}", f"/api/surveys/{name}", "/favicon.ico"},
+            "GET": {link, f"/register/{name}", "/favicon.ico"},
             "HEAD": {link},
         }
+        if not self.mixing:  # else the server would hear when somebody sends
+            known["GET"].add(f"/api/surveys/{name}")
         alike = self._alike | {("If-None-Match", f'"{self.survey.digest}"')}
         for seen in self.site.asked:
             plain = seen.target.startswith("/web/") and "?" not in seen.target
@@ -366,6 +432,23 @@ class _Visits:
             for name, value in seen.headers:
                 if (name, value) not in {*alike, size}:
                     raise _Fault(f"of {seen.target} a header is {name}: {value[:200]}")
+
+    def _compare_sealed(self, mixing: _Mixing, sealed: str | None) -> None:
+        """What the mixer was asked and sent. A browser asks by itself whether it may send."""
+        target = f"/mix/{self.survey.digest}"
+        asked = [each for each in mixing.asked if each.method != "OPTIONS"]
+        wanted = [("GET", target), ("POST", target)][: 2 if sealed else 1]
+        made = [(each.method, each.target) for each in asked]
+        if made != wanted[: len(made)] or (sealed and made != wanted):
+            raise _Fault(f"it asks the mixer for {made}, not {wanted}")
+        for each in mixing.asked:
+            body = bytes.fromhex(sealed or "") if each.method == "POST" else b""
+            if each.target != target or each.body != body:
+                raise _Fault(f"it sends to the mixer {each.body.hex()[:200]}, and keeps {sealed}")
+            size = ("Content-Length", str(len(body)))
+            for header in each.headers:
+                if header != size and (each.method, *header) not in self._alike_at_mixer:
+                    raise _Fault(f"to the mixer a header is {header[0]}: {header[1][:200]}")
 
     def _compare_report(self, sent: Asked, report: str) -> None:
         if sent.body != report.encode():
@@ -399,6 +482,7 @@ class _Visits:
         }  # fmt: skip
         day = datetime.now(UTC).date().isoformat()
         answered = {**step, "do": "answer", "author": author, "day": day, "limits": _LIMITS}
+        text = self.mixing.left_open(text) if self.mixing else text
         try:
             kept = parse(text)
             # The reference stops where the report is made; sending it is compared by itself.

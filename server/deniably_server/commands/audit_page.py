@@ -41,6 +41,13 @@ for (const way of [{}, { cache: "no-store" }, { cache: "no-cache" }, { cache: "r
 }
 const sent = { method: "POST", headers: { "Content-Type": "application/json" }, body: "{}" };
 await fetch("/audit-sent", { ...sent, ...alike, redirect: "error" });
+const mixer = location.hash.slice(1);
+if (mixer) {
+  await fetch(`${mixer}/audit-stated`, { ...alike, redirect: "error" });
+  const headers = { "Content-Type": "application/octet-stream" };
+  const sealed = { method: "POST", headers, body: new Uint8Array(1), redirect: "error" };
+  await fetch(`${mixer}/audit-sealed`, { ...sealed, ...alike });
+}
 const worker = await navigator.serviceWorker?.register("/audit-worker.js");
 await worker?.unregister();
 document.title = "done";""",
@@ -52,7 +59,8 @@ document.title = "done";""",
     "/audit-sent": ("text/plain", "yes"),
 }
 """The files of a page that is of no survey, by path: (media type, text). From it the audit learns
-what a browser says of itself when it asks for files as the form does."""
+what a browser says of itself when it asks for files as the form does, and asks a mixer whose origin
+is behind the #."""
 
 KEPT = """async () => {
   const done = (request) => new Promise((resolve, reject) => {

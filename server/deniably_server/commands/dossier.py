@@ -9,7 +9,7 @@ import click
 from deniably.core.steering import one_line, printable
 from deniably.wording.words import LANGUAGES
 from deniably_server.commands.audit import show_progress
-from deniably_server.commands.plan import read_direct
+from deniably_server.commands.plan import read_definition
 
 
 @click.command()
@@ -70,7 +70,7 @@ def dossier(
     from deniably.lab.dossier_page import as_text
     from deniably_server.web.static_files import text_of
 
-    read_direct(file)
+    read_definition(file)
     show_progress("planning and auditing")
     try:
         document = make(file, n=n, seed=seed, trials=trials, seconds=seconds, language=language)

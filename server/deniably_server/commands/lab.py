@@ -14,7 +14,7 @@ import click
 
 from deniably.core.steering import printable
 from deniably_server.commands.lab_class import in_class
-from deniably_server.commands.plan import read_direct
+from deniably_server.commands.plan import read_definition
 
 if TYPE_CHECKING:
     from deniably.lab.catalogue import Entry
@@ -189,12 +189,13 @@ def _of_a_survey(file: Path) -> click.Command:
         from deniably.lab.catalogue import of_survey
         from deniably.lab.inputs import SEED
 
-        survey = read_direct(file)
+        survey = read_definition(file)
         try:
             experiments = of_survey(survey, seed=SEED.read(_SEED, seed or 1))
         except ValueError as error:
             raise click.UsageError(printable(str(error))) from None
-        _write(output, _page(survey.title, experiments))
+        both = ", if mixer and server work together" if survey.mixer else ""
+        _write(output, _page(f"{survey.title}{both}", experiments))
 
     return _written(str(file), run, "Make all pictures that apply to the survey.")
 

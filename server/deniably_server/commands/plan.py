@@ -323,18 +323,6 @@ def _solve(
         raise click.ClickException(str(error)) from None
 
 
-def read_direct(file: Path) -> Survey:
-    """Returns the survey in a file, as ``read_definition`` does, if devices send their reports
-    straight to its server. Raises ClickException for a survey with a mixer."""
-    survey = read_definition(file)
-    if survey.mixer:
-        raise click.ClickException(
-            f"{one_line(survey.name)} has a mixer, which only `deniably check` and `deniably plan`"
-            " know yet: leave out mixer"
-        )
-    return survey
-
-
 def read_definition(file: Path) -> Survey:
     """Returns the survey in a file, which is an author's or a published definition. Raises
     ClickException where the file cannot be read or is no valid survey."""

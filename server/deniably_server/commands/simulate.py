@@ -17,7 +17,7 @@ import click
 from deniably.core.counting import counted
 from deniably.core.steering import one_line
 from deniably.core.table import aligned
-from deniably_server.commands.plan import read_direct
+from deniably_server.commands.plan import read_definition
 
 if TYPE_CHECKING:
     from deniably.lab.published import PublishedFigures
@@ -90,7 +90,7 @@ def simulate(
     from deniably.simulation.runs import compare
     from deniably.survey.strata import titled
 
-    survey = read_direct(file)
+    survey = read_definition(file)
     subgroup = dict(option.split("=", 1) for option in strata if "=" in option)
     people = _people(survey, truth)
     title = one_line(titled(survey.title, subgroup))
@@ -125,6 +125,10 @@ def _write_reports(people: People, to: Path | None, count: int | None) -> str:
 
     if to is None:
         raise ValueError("--people is for --reports")
+    if people.survey.mixer:
+        raise ValueError(
+            "answers to a survey with a mixer travel apart: there are no whole reports"
+        )
     n = count or people.n
     places = layout(people.survey, stratified=bool(people.survey.strata))
     blocks = (

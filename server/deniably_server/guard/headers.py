@@ -37,6 +37,7 @@ SECURITY_HEADERS = (
     ("Cross-Origin-Resource-Policy", "same-origin"),
     ("Permissions-Policy", ", ".join(f"{feature}=()" for feature in _UNUSED)),
 )
+CONTENT_POLICY = SECURITY_HEADERS[0][0]
 _OF_DOCUMENTS = (
     "Content-Security-Policy",
     "X-Frame-Options",
@@ -81,6 +82,11 @@ def _with_a_frame(policy: str) -> str:
     return f"{_without_raw_html(policy)}; frame-src 'self'"
 
 
+def policy_with(address: str) -> str:
+    """Returns the content policy of a page that may also send to the origin ``address``."""
+    return _POLICY.replace("connect-src 'self'", f"connect-src 'self' {address}")
+
+
 STUDIO_HEADERS = _with_policy(_without_raw_html)
 TRIAL_HEADERS = _with_policy(_sending_nothing)
 FRAMED_HEADERS = tuple(
@@ -100,6 +106,7 @@ _OF_PAGES = [
 ]
 """The headers of pages that need another policy, by their path; the first that fits. One page alone
 may be in a frame, of this server's own pages: the trial beside the editor."""
+_POLICY_NAME = CONTENT_POLICY.lower()
 NO_STORE = ("Cache-Control", "no-store")
 
 
@@ -108,10 +115,11 @@ class ResponseHeaders:
     one list.
 
     Scripts and stylesheets get only the headers that browsers heed on them, except a service
-    worker, which gets all because it runs by itself. A response without Cache-Control gets
-    no-store. A Date header that Werkzeug wrote is removed: the server adds one, and a response has
-    one Date (RFC 9110, section 5.3). One list saves the server a call into Python for each piece
-    of the body; files, and bodies without a length, are passed on in pieces.
+    worker, which gets all because it runs by itself. The policy of a view stands in the place of
+    the usual one. A response without Cache-Control gets no-store. A Date header that Werkzeug wrote
+    is removed: the server adds one, and a response has one Date (RFC 9110, section 5.3). One list
+    saves the server a call into Python for each piece of the body; files, and bodies without a
+    length, are passed on in pieces.
     """
 
     def __init__(self, app: WSGIApplication) -> None:
@@ -131,6 +139,8 @@ class ResponseHeaders:
             file = has.get("content-type", "").startswith(_FILES)
             stands_alone = not file or "service-worker-allowed" in has
             security = headers_here if stands_alone else OF_FILES
+            if _POLICY_NAME in has:
+                security = tuple(each for each in security if each[0] != CONTENT_POLICY)
             own = [header for header in headers if header[0].lower() != "date"]
             return start_response(
                 status, [*own, *security, *([] if "cache-control" in has else [NO_STORE])]

@@ -7,9 +7,9 @@ exports are not there. A module whose names are taken already, or are a browser'
 is imported later, becomes a function that runs once, at its first import, and returns its exports.
 Only imports and exports change; comments, types, indentation, and spaces and line breaks without a
 meaning are removed, and ``const`` becomes ``let``. Every survey has the same bundle, so a browser's
-cache does not show which survey its owner answered. Only surveys by invitation and those with
-strata have others. So has the trial of a draft, in which one module stands in for those of the
-device that store, fetch and send. A module in ``APART`` is fetched where it is needed, from the
+cache does not show which survey its owner answered. Only surveys by invitation, with strata or
+with a mixer have others. So has the trial of a draft, in which one module stands in for those of
+the device that store, fetch and send. A module in ``APART`` is fetched where it is needed, from the
 same build.
 
 The alternatives, gzipped: esbuild's minified file is smaller (26 kB instead of 33), but needs npm
@@ -21,9 +21,11 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from posixpath import basename, dirname, normpath
+from typing import NamedTuple
 
 _HEAD = """\
 // The modules of the form, joined. Read them with their comments: /web/form/form.js, and so on.
@@ -61,6 +63,10 @@ _CONTINUES = tuple(")]}?:.&|")
 """How a line ends (``_GOES_ON``), or the next one starts (``_CONTINUES``), where the line break
 between them means nothing."""
 _IMPORT = re.compile(r'^import (?:(\w+)|\{([^}]*)\}) from "(\.[\w./]+)\.js";\n', re.MULTILINE)
+_FUNCTION = re.compile(
+    r"^(?:export )?(?:async )?function (?P<name>\w+)\(.*?^}\n", re.MULTILINE | re.DOTALL
+)
+"""A function of a module, whose last line is a bracket alone."""
 _DEFAULT = re.compile(r"^export default ", re.MULTILINE)
 _EXPORT = re.compile(r"^export ((?:async )?(?:function|class|const) (\w+))", re.MULTILINE)
 _DECLARED = re.compile(
@@ -108,27 +114,28 @@ def bundle_modules(
     entries: Sequence[str],
     without: Sequence[str] = (),
     instead: Mapping[str, str] | None = None,
+    swapped: Mapping[str, Mapping[str, str]] | None = None,
+    *,
+    shaken: bool = False,
 ) -> str:
     """Returns the JavaScript source of one module that runs the modules ``entries`` in turn.
 
     A module is named by its path, its room and name without ``.js``, such as ``form/form``; names
     are unique across rooms. ``texts`` maps each module to its source. A module in ``without`` is
     left out, and modules that import it get an empty object. ``instead`` maps modules to others
-    that take their place.
+    that take their place. ``swapped`` does so for single names: for a module, it maps names that it
+    imports to the module that they come from instead, or to its export, as in ``form/mixed.send``.
+    Where ``shaken``, functions that nothing calls are left out.
 
-    Raises ValueError for an import, export or template literal in an unsupported form, and for a
-    module that is imported both at once and later.
+    Raises ValueError for an import, export or template literal in an unsupported form, for a module
+    that is imported both at once and later, and for a name to swap that nobody imports.
     """
-    stand_ins = instead or {}
-    modules: dict[str, _Module] = {}
-    # The modules to parse: the entries, and all that these import, and so on.
-    ahead = list(entries)
-    while ahead:
-        path = ahead.pop(0)
-        if path not in modules:
-            module = modules[path] = _module(path, texts[path], stand_ins)
-            imported = [*(each for each, _, _ in module.imports), *module.late]
-            ahead += [each for each in imported if each not in without]
+    changes = _Changes(without, instead or {}, swapped or {})
+    modules = _parsed(texts, entries, changes)
+    if shaken:
+        while (smaller := _without_unused(texts, entries, modules)) != texts:
+            texts = smaller
+            modules = _parsed(texts, entries, changes)
     bundle = _Bundle(modules)
     for path in entries:
         bundle.run(path)
@@ -141,16 +148,90 @@ def bundle_modules(
     return _HEAD + "".join([*left_out, *later_modules, *bundle.pieces])
 
 
+class _Changes(NamedTuple):
+    """What a bundle changes of its modules: those left out, those replaced, and swapped names."""
+
+    without: Sequence[str]
+    instead: Mapping[str, str]
+    swapped: Mapping[str, Mapping[str, str]]
+
+
+def _parsed(
+    texts: Mapping[str, str], entries: Sequence[str], changes: _Changes
+) -> dict[str, _Module]:
+    """Returns the modules ``entries``, and all that these import, and so on, by their paths."""
+    modules: dict[str, _Module] = {}
+    ahead = list(entries)
+    while ahead:
+        path = ahead.pop(0)
+        if path not in modules:
+            module = _module(path, texts[path], changes.instead)
+            module = modules[path] = _with_swaps(module, changes.swapped.get(path, {}))
+            imported = [*(each for each, _, _ in module.imports), *module.late]
+            ahead += [each for each in imported if each not in changes.without]
+    return modules
+
+
+def _without_unused(
+    texts: Mapping[str, str], entries: Sequence[str], modules: Mapping[str, _Module]
+) -> Mapping[str, str]:
+    """Returns the texts without functions that are named nowhere but where they are declared, and
+    without imports of them."""
+    imported = {each[:2] for module in modules.values() for each in module.imports}
+    late = {each for module in modules.values() for each in module.late}
+    smaller = dict(texts)
+    for path in set(modules) - late - {*entries}:
+        taken = {name for source, name in imported if source == path}
+        text = _without_comments(texts[path])
+        own = _IMPORT.sub("", text)
+        while unused := _unused(text, own, taken):
+            text = text.replace(unused, "")
+            own = own.replace(unused, "")
+        smaller[path] = _IMPORT.sub(partial(_still_used, own), text)
+    return smaller
+
+
+def _unused(text: str, own: str, taken: Collection[str]) -> str:
+    """The first function of a module's text whose name nobody has ``taken``, and which ``own``, the
+    text without imports, has once; empty without one."""
+    for function in _FUNCTION.finditer(text):
+        name = function["name"]
+        if name not in taken and len(_named(name, own)) == 1:
+            return function[0]
+    return ""
+
+
+def _still_used(own: str, line: re.Match[str]) -> str:
+    """An import without the names that the module's ``own`` text does not have; empty without
+    any."""
+    if line[1]:
+        return line[0] if _named(line[1], own) else ""
+    names = [name.strip() for name in line[2].split(",") if name.strip()]
+    used = [name for name in names if _named(name.split(" as ")[-1], own)]
+    return f'import {{ {", ".join(used)} }} from "{line[3]}.js";\n' if used else ""
+
+
+def _named(name: str, text: str) -> list[str]:
+    """Where a text has the name."""
+    return re.findall(rf"(?<![\w$]){re.escape(name)}(?![\w$])", text)
+
+
+def _without_comments(text: str) -> str:
+    return _TYPE.sub("", _AFTERWARDS.sub("", _COMMENT.sub("", text)))
+
+
 class _Bundle:
     """A bundle as it grows: the ``pieces`` of its text, the modules ``done``, and the names in
     their scope.
 
+    ``imported`` has each module, and the name of an export of it, that another one imports at once.
     ``names`` maps each name to the module, and the name of the export or of its own, that it stands
     for; ``exported`` each export of a module that has run to its name in the scope.
     """
 
-    def __init__(self, modules: Mapping[str, _Module]) -> None:
+    def __init__(self, modules: dict[str, _Module]) -> None:
         self.modules = modules
+        self.imported = {each[:2] for module in modules.values() for each in module.imports}
         self.pieces: list[str] = []
         self.done: set[str] = set()
         self.names: dict[str, tuple[str, str]] = {}
@@ -188,7 +269,10 @@ class _Bundle:
             self.exported |= {(path, name): local for name, local in module.exports.items()}
             return
         exported: dict[str, str] = {}
-        for name in module.exports:
+        # Exports that only other bundles need would make this one longer.
+        used = {a: b for a, b in module.exports.items() if (path, a) in self.imported}
+        module = self.modules[path] = replace(module, exports=used)
+        for name in used:
             local = name if self._free(name, None) else f"${basename(path)}_{name}"
             exported[name] = local
             self.names[local] = (path, module.exports[name])
@@ -226,13 +310,20 @@ class _Bundle:
 
 
 def _module(path: str, text: str, stand_ins: Mapping[str, str]) -> _Module:
+    return _parse(path, text, tuple(stand_ins.items()))
+
+
+@lru_cache(maxsize=512)
+def _parse(path: str, text: str, replaced: tuple[tuple[str, str], ...]) -> _Module:
     """Parses a module. Raises ValueError for a form of import or export that is not supported."""
+
+    stand_ins = dict(replaced)
 
     def there(source: str) -> str:
         found = _there(path, source)
         return stand_ins.get(found, found)
 
-    text = _TYPE.sub("", _AFTERWARDS.sub("", _COMMENT.sub("", text)))
+    text = _without_comments(text)
     if long := _LONG.search(text):
         raise ValueError(f"{path}.js: cannot be bundled: {long[0]}")
     declared = _DECLARED.findall(text)
@@ -258,6 +349,24 @@ def _module(path: str, text: str, stand_ins: Mapping[str, str]) -> _Module:
     # Only now: before, an import() that was left would have been refused.
     text = text.replace(_FETCH, "import(")
     return _Module(path, text, imports, late, exports, frozenset(declared))
+
+
+def _with_swaps(module: _Module, swaps: Mapping[str, str]) -> _Module:
+    """Returns the module with some of its imports from other modules than it says."""
+    if unknown := set(swaps) - {name for _, name, _ in module.imports}:
+        raise ValueError(f"{module.path}.js: does not import {sorted(unknown)}")
+    imports = [
+        (*_export(swaps[name], name), local) if name in swaps else (source, name, local)
+        for source, name, local in module.imports
+    ]
+    return replace(module, imports=imports)
+
+
+def _export(target: str, name: str) -> tuple[str, str]:
+    """Returns the module and the name of an export, such as ``form/mixed.send``; without a point it
+    is ``name``."""
+    path, _, other = target.partition(".")
+    return path, other or name
 
 
 def _apart(path: str, match: re.Match[str]) -> str:

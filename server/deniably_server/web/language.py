@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 from flask import request
 
 from deniably.core.languages.html import Html
 from deniably.survey.survey import Survey
-from deniably.wording.words import LANGUAGES, Words, direction
+from deniably.wording.words import LANGUAGES, Text, Words, direction
 
 # The beginnings of the keys of texts that scripts of the form use.
 _FOR_SCRIPTS = ("script.", "number.")
 _FOR_FIELDS = "fields."
 _FOR_INVITED = "invited."
+_FOR_SEALED = "sealed."
+_SEALED = {
+    "script.waiting": "sealed.waiting",
+    "script.queued": "sealed.queued",
+    "script.unreachable": "sealed.unreachable",
+    "script.rejected": "sealed.rejected",
+}
+"""In a survey with a mixer: the texts of another party than the server that shows the form."""
 
 
 def chosen(survey: Survey) -> Words:
@@ -54,11 +63,26 @@ def interface_texts(survey: Survey, words: Words) -> Html:
     )  # fmt: skip
 
 
-def for_scripts(words: Words, *, fields: bool, invited: bool) -> str:
+def for_scripts(words: Words, *, fields: bool, invited: bool, sealed: bool = False) -> str:
     """Returns the texts that the form's scripts need, as a JSON object by key.
 
-    ``fields`` adds the texts of questions with ticks or numbers, ``invited`` those of invitations.
+    ``fields`` adds the texts of questions with ticks or numbers, ``invited`` those of invitations,
+    ``sealed`` those of sealed answers, which go to a mixer.
     """
     prefixes = [*_FOR_SCRIPTS, *[_FOR_FIELDS] * fields, *[_FOR_INVITED] * invited]
     texts = words.some(*prefixes)
+    if sealed:
+        own = words.some(_FOR_SEALED)
+        texts |= {key: own.pop(instead) for key, instead in _SEALED.items()} | own
+    return _as_data(texts)
+
+
+def for_closed(words: Words) -> str:
+    """Returns the texts that a closed survey's page needs to say whether answers arrived, as a JSON
+    object by key."""
+    return _as_data(words.some("arrived.", "number."))
+
+
+def _as_data(texts: Mapping[str, Text]) -> str:
+    """Returns texts as a JSON object by key."""
     return json.dumps(texts, ensure_ascii=False, separators=(",", ":"))

@@ -31,6 +31,20 @@ _ENTRIES = ("form/exit", "form/form")
 _MIXER = ("survey/mixer",)
 _SPECIAL = ("survey/strata", *_MIXER)
 _WITH_STRATA = ("form/exit", "form/stratum", "form/form")
+_NOT_MIXED = ("form/invited", "survey/strata", "device/part", "mechanisms/memoised")
+"""What no survey with a mixer has."""
+_SWAPPED = {
+    "form/form": {"changes": "form/mixed", "remembered": "form/mixed"},
+    "form/sending": {
+        "hasChanged": "form/mixed",
+        "record": "form/mixed",
+        "recordSent": "form/mixed",
+        "send": "form/mixed",
+        "sha256": "form/mixed.receiptOf",
+    },
+}
+"""What ``form/mixed.js`` does in the form of a survey with a mixer, instead of what the modules
+import that are named here."""
 _OF_A_DEVICE = ("storage", "kept_pages", "listing", "offline", "send", "waiting")
 IN_TRIALS = {f"device/{name}": "form/trial" for name in _OF_A_DEVICE} | {
     "form/invited": "form/trial_invited"
@@ -42,20 +56,26 @@ that stores, fetches or sends. The published forms have none of it, and no way t
 @dataclass(frozen=True)
 class _Bundle:
     """The modules that a bundle runs in turn (``entries``), those that it leaves out (``without``),
-    and for some modules the ones that stand in for them (``instead``)."""
+    for some modules the ones that stand in for them (``instead``), for some modules the names that
+    they import from elsewhere (``swapped``), and whether unused functions go (``shaken``)."""
 
     entries: Sequence[str]
     without: Sequence[str] = ()
     instead: Mapping[str, str] = field(default_factory=dict[str, str])
+    swapped: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
+    shaken: bool = False
 
 
 _BUNDLES = {
     "form/page.js": _Bundle(_ENTRIES, ("form/invited", *_SPECIAL)),
     "form/page-invited.js": _Bundle(_ENTRIES, _SPECIAL),
     "form/page-strata.js": _Bundle(_WITH_STRATA, _MIXER),
+    "form/page-mixed.js": _Bundle(_ENTRIES, _NOT_MIXED, swapped=_SWAPPED, shaken=True),
+    "form/page-arrived.js": _Bundle(("form/arrived",), _NOT_MIXED, shaken=True),
     "form/page-trial.js": _Bundle(_WITH_STRATA, _MIXER, instead=IN_TRIALS),
 }
-"""The form's bundles. No form can send to a mixer, so all refuse a survey with one."""
+"""The bundles of forms, and of the page that says whether what went to a mixer has arrived. All but
+``page-mixed.js`` refuse a survey with a mixer."""
 SHEETS = {
     "style/page.css": ("tokens", "base", "notes"),
     "style/form-page.css": ("tokens", "base", "form", "fields"),
@@ -163,7 +183,14 @@ def _files() -> dict[str, File]:
         name[:-3]: file.body.decode() for name, file in by_name.items() if name[-3:] == ".js"
     }
     for name, bundle in _BUNDLES.items():
-        text = bundle_modules(modules, bundle.entries, bundle.without, bundle.instead)
+        text = bundle_modules(
+            modules,
+            bundle.entries,
+            bundle.without,
+            bundle.instead,
+            bundle.swapped,
+            shaken=bundle.shaken,
+        )
         by_name[name] = _file(text.encode(), _KINDS[".js"])
     for name, parts in SHEETS.items():
         joined = join_sheets(by_name[f"style/{part}.css"].body.decode() for part in parts)

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations, islice, product
+from itertools import combinations, count, islice, product
 from math import log
 from random import Random
 from typing import Any, NamedTuple
@@ -31,7 +31,7 @@ from deniably.audit.whole_reports import inputs, of_link
 from deniably.core.binomial import Floats
 from deniably.mechanisms.law import Finite, Law, Supporting
 from deniably.survey.questions import NOT_APPLICABLE, MechanismInput, Question, SelectMultiple
-from deniably.survey.report import Report, make_report
+from deniably.survey.report import Report, make_report, separate_reports
 from deniably.survey.survey import Survey
 
 REPORTS = 4000
@@ -74,7 +74,20 @@ class _Features(NamedTuple):
 
 
 def _made(survey: Survey, answers: Mapping[str, object]) -> Report:
+    if survey.mixer:
+        return _joined(separate_reports(survey, answers))
     return make_report(survey, answers, strata=of_link(survey).get("strata")).report
+
+
+def _joined(reports: Sequence[Report]) -> Report:
+    """The reports that one person seals for a mixer as one, with the id of each in turn."""
+    first = reports[next(_TURNS) % len(reports)]
+    values = {name: value for report in reports for name, value in report.values.items()}
+    return Report(first.id, first.survey, values)
+
+
+_TURNS = count()
+"""So that the ids of all questions are looked at."""
 
 
 def reports_for(survey: Survey) -> int:

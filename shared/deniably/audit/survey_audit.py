@@ -29,8 +29,10 @@ from deniably.audit.walking import Walk
 from deniably.audit.walking import answers as inputs_of
 from deniably.audit.whole_reports import ReportAudit, ReportWalk, whole_reports
 from deniably.core.table import Cell, Table
+from deniably.design.blanks import HiddenPair, blanks_law, mixed_delta
 from deniably.design.reidentification import recognition
 from deniably.mechanisms import Memoised
+from deniably.survey.mixer import Mixer
 from deniably.survey.survey import Survey, Waves
 
 HEADING = ("question", "claimed", "exact", "certified", "")
@@ -54,8 +56,8 @@ class Audited(Table):
     reports, and ``counted`` the test of sums over many whole reports. ``replays`` is what was
     replayed. ``judged`` has the verdicts, from proved to failed, on each question and on whole
     reports (see ``verdict_levels``). ``browser`` is the verdict on the form in a browser, None if
-    the form was not audited. ``sentences`` explain columns of the table, and ``recognition`` is
-    what ``recognition_fault`` returned.
+    the form was not audited. ``sentences`` explain columns of the table. ``recognition`` is what
+    ``recognition_fault`` returned, and ``claim`` what ``claim_fault`` did.
     """
 
     verdicts: Sequence[Verdict]
@@ -64,6 +66,7 @@ class Audited(Table):
     replays: Replays
     sentences: Sequence[str] = ()
     recognition: str | None = None
+    claim: str | None = None
     browser: Judged | None = None
     counted: Counted | None = None
 
@@ -71,7 +74,8 @@ class Audited(Table):
     def outcome(self) -> Rung:
         """The worst verdict of all parts, in both languages."""
         counts = self.counted and self.counted.fault
-        faults = (self.whole.fault, self.recognition, self.replays.fault, counts)
+        stated = (self.recognition, self.claim)
+        faults = (self.whole.fault, *stated, self.replays.fault, counts)
         coins = (self.replays.python.coins, self.replays.javascript.coins)
         if any((*faults, *coins, *(verdict.fault for verdict in self.verdicts))):
             return "failed"
@@ -117,6 +121,29 @@ def recognition_fault(survey: Survey) -> str | None:
         return None
     says = f"that {stated} of 1,000 people" if stated else "of nobody that they"
     return f"the survey says {says} can be recognised from wave to wave; about {risk.of_1000} can"
+
+
+def claim_fault(survey: Survey) -> str | None:
+    """Returns what is wrong with the claim of a mixer, in words; None if nothing is, and without a
+    mixer.
+
+    Devices show the claim but cannot check it, because that takes the law of the blanks (SPEC 13).
+    """
+    if not isinstance(survey.mixer, Mixer):
+        return None
+    mixer, claim = survey.mixer, survey.mixer.claim
+    laws = [
+        blanks_law(mixer.blanks, HiddenPair.of(question.report_mechanism))
+        for question in survey.questions
+    ]
+    delta = mixed_delta(laws, float(claim.epsilon))
+    if delta <= float(claim.delta):
+        return None
+    return (
+        f"the survey says that all answers together keep epsilon {claim.epsilon} against its server"
+        f" alone, but for a chance of {claim.delta}; with {mixer.blanks:,} blanks for each question"
+        f" the chance is up to {delta:.2g}"
+    )
 
 
 def audit_survey(
@@ -196,7 +223,8 @@ def audit_survey(
     questions = zip(survey.questions, done, strict=True)
     judged = [judge_question(question, verdict, replays) for question, verdict in questions]
     judged.append(judge_whole(whole, replays))
-    recognition = recognition_fault(survey)
+    recognition, claim = recognition_fault(survey), claim_fault(survey)
+    sentences = (*explained(done, trials), *_of_mixer(survey))
     return Audited(
         caption=f"{survey.name}: {survey.title}",
         # `judged` ends with whole reports, which have no row.
@@ -207,15 +235,17 @@ def audit_survey(
             *(f"{each.name}: {each.text}" for each in judged),
             *([f"{in_browser.name}: {in_browser.text}"] if in_browser else []),
             *([f"recognition: FAILED: {recognition}"] if recognition else []),
+            *([f"mixer: FAILED: {claim}"] if claim else []),
             *([f"counts: FAILED: {counts.fault}"] if counts.fault else []),
-            *explained(done, trials),
+            *sentences,
         ],
-        sentences=tuple(explained(done, trials)),
+        sentences=sentences,
         verdicts=done,
         whole=whole,
         judged=judged,
         replays=replays,
         recognition=recognition,
+        claim=claim,
         browser=in_browser,
         counted=counts,
     )
@@ -291,6 +321,18 @@ def line(verdict: Verdict, judged: Judged | None = None) -> tuple[str, ...]:
     if verdict.exact.delta:
         outcome += f", delta {float(verdict.exact.delta):g}"
     return (verdict.question, claimed, exact, f">= {least:.4f}" if least else "nothing", outcome)
+
+
+def _of_mixer(survey: Survey) -> Iterator[str]:
+    """What an audit says of a mixer, and what it cannot see."""
+    if isinstance(survey.mixer, Mixer):
+        by, blanks, claim = survey.mixer.by, survey.mixer.blanks, survey.mixer.claim
+        yield (
+            "These epsilons hold if the mixer works together with the survey's server. Against the"
+            f" server alone all answers together keep epsilon {claim.epsilon} (delta {claim.delta})"
+            f" if {by} does not conspire, and adds its {blanks:,} blanks to each question. That was"
+            " worked out again here. No audit of a device can see what the mixer does."
+        )
 
 
 def _walked(walk: Walk) -> str:

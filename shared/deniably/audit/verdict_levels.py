@@ -276,6 +276,8 @@ def _what(replays: Replays) -> str:
         parts.append("ticket and trade of an invitation")
     if "strata" in survey:
         parts.append("strata")
+    if "mixer" in survey:
+        parts.append("a report for each question, as it is sealed for the mixer")
     if waves > 1:
         parts.append(f"{waves} waves" if "count" in survey["waves"] else f"memos of {waves} waves")
     return ", ".join([*parts, "a second sending"])

@@ -9,6 +9,9 @@ all of them (``enumeration.IDS``), equally likely. What is sent must hold the id
 the probabilities of the reports must not depend on it. Code that only copies an id treats every
 value alike. Code that looks at it is noticed as soon as it treats one of these values differently;
 each digit stands at each place in one of them.
+
+Through a mixer a device makes a report for each question, with an id of its own, before it seals
+them (SPEC 5). All of these are walked together: nothing in one may tell of another.
 """
 
 from __future__ import annotations
@@ -33,7 +36,7 @@ from deniably.core.errors import BadReport, DeniablyError
 from deniably.mechanisms import Mechanism, Memoised
 from deniably.mechanisms.law import Ticks
 from deniably.survey.questions import NOT_APPLICABLE, MechanismInput, Question, SelectMultiple
-from deniably.survey.report import Report, make_report, read_report
+from deniably.survey.report import Report, make_report, read_report, separate_reports
 from deniably.survey.strata import Stratum
 from deniably.survey.survey import Survey, Waves, show_if
 
@@ -62,10 +65,13 @@ def reports(make: Callable[..., Any] = make_report) -> Send:
     """Returns a function that makes the reports to several surveys, and returns their bytes.
 
     Each report is made with ``make``. Memos (permanently randomised answers) of one wave are passed
-    on to the next.
+    on to the next. Through a mixer the reports are those of ``separate_reports``, as they are
+    sealed.
     """
 
     def send(surveys: Sequence[Survey], answers: AnswersByName, coins: Coins) -> list[bytes]:
+        if surveys[0].mixer:
+            return [each.canonical for each in separate_reports(surveys[0], answers, coins)]
         sent: list[bytes] = []
         memos: Mapping[str, Sequence[int]] | None = None
         for survey in surveys:
@@ -102,6 +108,8 @@ def law(
     likely ids. Raises BadReport where no correct device sends this.
     """
     received = _apart(surveys, sent)
+    if surveys[0].mixer:
+        return _law_of_sealed(surveys[0], encoded, received, drawn, ids)
     if [report.id for report in received] != list(drawn):
         raise BadReport("the id of a report is the one that was drawn, and one alone is", "$.id")
     # `of_link` opened the link of the last stratum, in every wave.
@@ -118,6 +126,25 @@ def law(
     return chance
 
 
+def _law_of_sealed(
+    survey: Survey,
+    encoded: Mapping[str, MechanismInput],
+    received: Sequence[Report],
+    drawn: Sequence[str],
+    ids: int,
+) -> Fraction:
+    """The probability of the reports that are sealed for a mixer, one for each question."""
+    if [report.id for report in received] != list(drawn):
+        raise BadReport("every report has an id of its own, in the order of the draws", "$.id")
+    if [list(report.values) for report in received] != [[each.name] for each in survey.questions]:
+        raise BadReport("there is a report for each question, in the survey's order", "$.values")
+    chance = Fraction(1, ids ** len(received))
+    for question, report in zip(survey.questions, received, strict=True):
+        value = tuple(report.values[question.name])
+        chance *= _of_values(question.mechanism, encoded[question.name], (value,))
+    return chance
+
+
 @lru_cache(maxsize=1 << 16)
 def _of_values(
     mechanism: Mechanism | Memoised[Any], encoded: Any, values: tuple[tuple[int, ...], ...]
@@ -129,12 +156,16 @@ def _of_values(
 
 
 def _apart(surveys: Sequence[Survey], sent: Sequence[bytes]) -> list[Report]:
-    """The report of each survey. Raises BadReport."""
+    """The report of each survey; with a mixer, all reports. Raises BadReport."""
     by_digest: dict[str, Report] = {}
-    for body in sent:
-        report = read_report(body)
-        if canonical(msgspec.to_builtins(report)) != body:
-            raise BadReport("the report is not canonical JSON: what is free could carry an answer")
+    reports = list(map(_read, sent))
+    if surveys[0].mixer:
+        for report in reports:
+            report.check(surveys[0])
+        if any(report.survey != surveys[0].digest for report in reports):
+            raise BadReport("the reports are not those of the survey", "$.survey")
+        return reports
+    for report in reports:
         if by_digest.setdefault(report.survey, report) != report:
             raise BadReport("what is sent again is another report")
     if list(by_digest) != [survey.digest for survey in surveys]:
@@ -142,6 +173,13 @@ def _apart(surveys: Sequence[Survey], sent: Sequence[bytes]) -> list[Report]:
     for survey, report in zip(surveys, by_digest.values(), strict=True):
         report.check(survey)
     return list(by_digest.values())
+
+
+def _read(body: bytes) -> Report:
+    report = read_report(body)
+    if canonical(msgspec.to_builtins(report)) != body:
+        raise BadReport("the report is not canonical JSON: what is free could carry an answer")
+    return report
 
 
 def inputs(survey: Survey, chosen: Sequence[MechanismInput]) -> dict[str, MechanismInput]:
@@ -274,8 +312,9 @@ def _room(
     for question, meant in zip(survey.questions, first, strict=True):
         alone = _paths(question.mechanism, meant, len(surveys))
         number *= alone.paths if not alone.unexplored_mass else _EACH + 1
+    reports = len(survey.questions) if survey.mixer else len(surveys)
     for ids in choice:
-        if number * len(ids) ** len(surveys) <= limit:
+        if number * len(ids) ** reports <= limit:
             return limit, ids
     return min(_FEW, limit), choice[-1]
 

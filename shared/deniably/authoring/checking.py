@@ -107,7 +107,7 @@ def check_survey(source: str | Path | Mapping[str, object]) -> Checked:
         notes=[*compiling_notes, *notes_on(survey), *refused],
         survey=survey,
         refused=refused,
-        first_page=first_page(survey).paragraphs,
+        first_page=first_page(survey, losses=answer_losses(survey)).paragraphs,
     )
 
 

@@ -31,6 +31,7 @@ from deniably.authoring.ways import (
 )
 from deniably.authoring.written import Choosing, WrittenQuestion, WrittenSurvey
 from deniably.core.errors import BadSurvey, Problem
+from deniably.core.loss import Loss
 from deniably.core.steering import one_line
 from deniably.design.at_privacy import promised
 from deniably.design.mixer_plan import answer_losses
@@ -223,10 +224,11 @@ def quick_check(
 def _view(
     document: Document, written: WrittenSurvey, survey: Survey, n: int, *, compares: bool
 ) -> QuickCheck:
-    rates, page = guessing(survey), first_page(survey)
+    alone = answer_losses(survey)
+    rates, page = guessing(survey), first_page(survey, losses=alone)
     needed = _needed(survey)
     return QuickCheck(
-        used=_used(survey),
+        used=_used(survey, alone),
         refused=refusals(survey),
         guessing=_scale(rates, f"{page.promise} {page.doubt}"),
         asked=survey.asked,
@@ -241,10 +243,9 @@ def _view(
     )
 
 
-def _used(survey: Survey) -> Used:
-    """What is spent of the limit; with a mixer, against the survey's server alone."""
-    losses = {each.name: each.mechanism.loss for each in survey.questions}
-    losses |= answer_losses(survey)
+def _used(survey: Survey, alone: Mapping[str, Loss]) -> Used:
+    """What is spent of the limit; with a mixer, against the survey's server ``alone``."""
+    losses = {each.name: each.mechanism.loss for each in survey.questions} | dict(alone)
     return Used(
         privacy_spent(survey.server_loss),
         FULL,

@@ -26,6 +26,7 @@ from deniably.core.own_version import own_version
 from deniably.design.delta_rule import delta_warning
 from deniably.design.plan_table import Planned, plan_survey
 from deniably.design.release_of_counts import counts_notes
+from deniably.lab import dossier_mixer
 from deniably.lab.deployments import deployments
 from deniably.lab.dossier_page import notebook, page
 from deniably.lab.dossier_summary import summary
@@ -47,6 +48,7 @@ from deniably.lab.experiments.one_report import after
 from deniably.lab.inputs import EPSILON, SEED
 from deniably.results.drawing.rounding import hundred
 from deniably.survey.guessing_rates import rate_text
+from deniably.survey.mixer import Mixer
 from deniably.survey.odds import odds_text, surest
 from deniably.survey.privacy import to_decimal_text
 from deniably.survey.report import randomise_answers
@@ -147,6 +149,17 @@ class _DossierWriter:
             self.checked.first_page,
             commands=[self._command("check")],
         )
+        given_away = self._through_mixer if self.survey.mixer else self._directly
+        yield from given_away(planned)
+        yield self._fakes()
+        yield self._audited(audited, today)
+        yield unprotected(self.survey, dossier_mixer.risks(self.survey))
+        yield self._others()
+        yield self._register()
+        if any(row["alternatives"] for row in self.checked.rows):
+            yield self._mechanisms()
+
+    def _directly(self, planned: Planned) -> Iterator[DossierPart]:
         yield self._sent()
         yield who_sees_what(self.survey)
         yield self._odds(planned)
@@ -156,13 +169,21 @@ class _DossierWriter:
         yield self._counts()
         yield self._margins(planned)
         yield self._alternatives(planned)
-        yield self._fakes()
-        yield self._audited(audited, today)
-        yield unprotected(self.survey)
-        yield self._others()
-        yield self._register()
-        if any(row["alternatives"] for row in self.checked.rows):
-            yield self._mechanisms()
+
+    def _through_mixer(self, planned: Planned) -> Iterator[DossierPart]:
+        survey, n = self.survey, self.n
+        check, plan = self._command("check"), self._command("plan", "--n", n)
+        seed = self._command("dossier", "--n", n, "--seed", self.seed)
+        yield dossier_mixer.mixer_part(survey, check)
+        yield dossier_mixer.sealed_part(survey, Draws(self.seed, "dossier").coins, [seed])
+        yield dossier_mixer.two_parties(survey)
+        yield dossier_mixer.odds_part(self.checked, [check, plan])
+        yield self._concluded()
+        yield dossier_mixer.orders_part(survey)
+        yield dossier_mixer.exceptions_part(survey, n, check)
+        yield dossier_mixer.counts_part(survey)
+        yield dossier_mixer.margins_part(planned, n, plan)
+        yield dossier_mixer.alternatives_part(survey, planned, n, plan)
 
     def signed(self, today: date) -> str:
         return (
@@ -244,6 +265,9 @@ class _DossierWriter:
 
     def _levels(self) -> Iterator[tuple[str, Loss]]:
         survey = self.survey
+        if survey.mixer:
+            yield from dossier_mixer.levels(survey)
+            return
         yield "one answer, of the question that gives away most", survey.worst
         if survey.asked > 1:
             yield "all answers of one person", survey.total
@@ -263,7 +287,7 @@ class _DossierWriter:
             ratio = Fraction(text)
             lines.append((name, *(f"{hundred(after(prior, ratio))} %" for prior in PRIORS)))
             commands.append(f'deniably lab one-report --epsilon "ln {text}"')
-        notes = ["But for the chance of delta, below."] if self.survey.total.delta else []
+        notes = ["But for the chance of delta, below."] if self.survey.server_loss.delta else []
         return DossierPart(
             "What the worst reader can conclude",
             [
@@ -413,6 +437,7 @@ class _DossierWriter:
                 "By invitation, a person can send one report and no more."
                 if self.survey.invited is True
                 else "Without invitations, nothing bounds the number of fake reports."
+                + (" Those of this survey are the mixer's." if self.survey.mixer else "")
             ],
             commands=[self._command("check")],
         )
@@ -421,7 +446,16 @@ class _DossierWriter:
         loss = self.survey.history
         delta = to_decimal_text(loss.delta) if loss.delta else "0"
         lines = [("who", "epsilon", "delta", "for one", "model", "source")]
-        lines += [("this survey", loss.epsilon_text(), delta, "person, in all", "local", "above")]
+        if isinstance(self.survey.mixer, Mixer):
+            claim, model = self.survey.mixer.claim, "local, then blanks of a mixer"
+            lines += [("this survey", claim.epsilon, claim.delta, "person, in all", model, "above")]
+            lines += [
+                ("the same, if the mixer conspires", loss.epsilon_text(), delta, "person, in all",
+                 "local", "above")
+            ]  # fmt: skip
+        else:
+            local = ("person, in all", "local", "above")
+            lines += [("this survey", loss.epsilon_text(), delta, *local)]
         lines += [
             (
                 f"{deployment.who}: {deployment.what}",

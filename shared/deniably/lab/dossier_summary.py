@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from deniably.authoring.compiling import STUDY_FACTS
+from deniably.design.mixer_plan import answer_losses
 from deniably.lab.dossier_words import Summary
 from deniably.survey.guessing_rates import guessing, rate_text
 from deniably.survey.readable import short_label
@@ -47,11 +48,12 @@ def summary(
     each missing fact. ``outcome`` is the outcome of the audit: "proved", "replayed", "in part",
     "counted" or "failed".
     """
+    sent, told, who = _of_mixer(survey, words) if survey.mixer else _direct(survey, words)
     lines = [
         (words("dossier.asked"), _questions(survey, words)),
-        (words("dossier.sent"), words("dossier.sent_text")),
-        (words("dossier.told"), " ".join(_guessing_rates(survey, words))),
-        (words("dossier.who"), words("dossier.who_text")),
+        (words("dossier.sent"), sent),
+        (words("dossier.told"), told),
+        (words("dossier.who"), who),
         (words("dossier.readers"), _readers(survey, words)),
     ]
     if margin is not None:
@@ -78,6 +80,19 @@ def _questions(survey: Survey, words: Words) -> str:
     if len(listed) > _ROOM:
         listed = " · ".join(short_label(question) for question in survey.questions)
     return f"{survey.title}. {first_page(survey, words).by}. {listed}"
+
+
+def _direct(survey: Survey, words: Words) -> tuple[str, str, str]:
+    """What leaves a device, what that tells, and who sees what."""
+    told = " ".join(_guessing_rates(survey, words))
+    return words("dossier.sent_text"), told, words("dossier.who_text")
+
+
+def _of_mixer(survey: Survey, words: Words) -> tuple[str, str, str]:
+    """The same, in the words of the form's first page."""
+    page = first_page(survey, words, answer_losses(survey))
+    told, who = page.meaning[:2], (*page.cues[1:], page.visible)
+    return f"{page.promise} {page.doubt}", " ".join(told), " ".join(who)
 
 
 def _guessing_rates(survey: Survey, words: Words) -> Iterator[str]:

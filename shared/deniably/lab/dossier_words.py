@@ -10,6 +10,7 @@ from typing import Any, cast
 from msgspec import UNSET
 
 from deniably.core.counting import counted
+from deniably.survey.mixer import Mixer
 from deniably.survey.parts import Range
 from deniably.survey.questions import (
     Number,
@@ -67,6 +68,12 @@ def rules(survey: Survey) -> Iterator[str]:
         yield f"Results are shown to {who} from {least} on.{held if results.minimum > 1 else ''}"
     else:
         yield f"Results are shown to {who} with at least {least}, once the survey is closed."
+    if isinstance(survey.mixer, Mixer):
+        yield (
+            f"The answers go through a mixer, run by {survey.mixer.by}. They travel apart, so that"
+            " nobody can be given whole reports."
+        )
+        return
     yield {
         "analysts": "Analysts with a token may have the reports once the survey is closed.",
         "public": "Everybody may have the reports once the survey is closed.",
@@ -215,8 +222,9 @@ def subpoena(survey: Survey) -> DossierPart:
     )
 
 
-def unprotected(survey: Survey) -> DossierPart:
-    """Returns the part of the dossier on risks that no mechanism protects against."""
+def unprotected(survey: Survey, more: Sequence[str] = ()) -> DossierPart:
+    """Returns the part of the dossier on risks that no mechanism protects against, ``more`` risks
+    at the end."""
     invited = (
         [
             "Invitations: somebody with the database and a list of who got which invitation can see"
@@ -257,5 +265,6 @@ def unprotected(survey: Survey) -> DossierPart:
             *invited,
             *panel,
             *strata,
+            *more,
         ],
     )

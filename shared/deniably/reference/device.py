@@ -137,11 +137,12 @@ def answer(
     names = [question["name"] for question in definition["questions"]]
     require(set(answers) <= set(names), "the survey has no such question")
     version = digest(definition)
-    before = parse(document["reports"][version]["text"]) if version in document["reports"] else None
+    kept, through_mixer = document["reports"].get(version), "mixer" in definition
+    before = parse(kept["text"]) if kept and not through_mixer else None
     if before:
         require(not (changed and "invited" in definition), "one invitation gives one report")
     asked, new, waves = _charged(document, definition, author, day, drawn, changed, limits)
-    if before and not asked:
+    if kept and not asked:
         return document
     ticket = document.get("tickets", {}).get(version)
     require("invited" not in definition or ticket, "no invitation was traded")
@@ -172,16 +173,39 @@ def answer(
         # old one.
         old = None if name in asked else memos[key]
         values[name], memos[key] = drawn_in_waves(mechanism, encoded.get(name), coins, old)
-    made: Document = {"id": ticket["id"] if ticket else draw_id(coins)}
-    made |= {"survey": version, "values": values} | ({"strata": dict(strata)} if strata else {})
-    kept = document["reports"] | {version: {"text": canonical(made), "sent": False}}
-    after = document | {"ledger": document["ledger"] + new, "reports": kept, "memos": memos}
+    if through_mixer:
+        stored = left_open(separate(version, values, coins))
+    else:
+        made: Document = {"id": ticket["id"] if ticket else draw_id(coins)}
+        made |= {"survey": version, "values": values} | ({"strata": dict(strata)} if strata else {})
+        stored = {"text": canonical(made), "sent": False}
+    reports = document["reports"] | {version: stored}
+    after = document | {"ledger": document["ledger"] + new, "reports": reports, "memos": memos}
     # The drawn order is kept until there is a report, and an empty `orders` is not allowed
     # (SPEC 7).
     orders = after.pop("orders", {})
     if left := {other: names for other, names in orders.items() if other != version}:
         after["orders"] = left
     return after | ({"waves": waves} if waves else {})
+
+
+def separate(version: str, values: Mapping[str, Any], coins: Blocks) -> list[str]:
+    """Returns the texts of the reports that are sealed for a mixer (SPEC 5): one for each of the
+    ``values``, with an id of its own, in their order."""
+    return [
+        canonical({"id": draw_id(coins), "survey": version, "values": {name: value}})
+        for name, value in values.items()
+    ]
+
+
+def left_open(texts: Sequence[str]) -> Document:
+    """Returns what a memory keeps of reports for a mixer in a replay, where envelopes stay open.
+
+    Nobody can make a sealed envelope again, because its ephemeral key is not drawn by coins. So the
+    texts, one a line, stand for the envelope to the mixer, and each text for one in it.
+    """
+    inner = sorted(hashlib.sha256(text.encode()).hexdigest() for text in texts)
+    return {"inner": inner, "sealed": "\n".join(texts).encode().hex(), "sent": False}
 
 
 # The audit answers the same survey with very many tapes of bytes, and the charges are the same for
@@ -196,7 +220,7 @@ def _charged(
     """(names that are asked, their entries, waves after), kept for calls with equal arguments."""
     version = digest(definition)
     kept = document["reports"].get(version)
-    known = sorted(parse(kept["text"])["values"]) if kept else None
+    known = sorted(parse(kept["text"])["values"]) if kept and "text" in kept else bool(kept)
     memos, waves = sorted(document["memos"]), document.get("waves")
     facts = [version, author, day, drawn, list(changed), limits, known, memos, waves]
     facts += [document["registers"], document["authors"]]

@@ -19,11 +19,14 @@ class Request:
     body: bytes = b""
 
 
-def of_python(host: str, *more: tuple[str, str], body: bytes = b"") -> Headers:
+JSON, OCTETS = "application/json", "application/octet-stream"
+
+
+def of_python(host: str, *more: tuple[str, str], body: bytes = b"", kind: str = JSON) -> Headers:
     """Returns the headers of a request of the Python device.
 
     The headers in ``more`` come after those that every request has; the headers of a body come
-    last, if there is a body.
+    last, if there is a body, which is of this ``kind``.
     """
     own = (
         ("Host", host),
@@ -31,7 +34,7 @@ def of_python(host: str, *more: tuple[str, str], body: bytes = b"") -> Headers:
         ("User-Agent", "deniably"),
         ("Accept", "application/json"),
     )
-    sized = (("Content-Type", "application/json"), ("Content-Length", str(len(body))))
+    sized = (("Content-Type", kind), ("Content-Length", str(len(body))))
     return (*own, *more, *(sized if body else ()))
 
 
@@ -68,3 +71,14 @@ def sending(host: str, name: str, text: str, ticket: str | None = None) -> Reque
     body = text.encode()
     more = (("Deniably-Ticket", ticket),) if ticket else ()
     return Request("POST", f"/api/surveys/{name}/reports", of_python(host, *more, body=body), body)
+
+
+def asking_mixer(host: str, version: str) -> Request:
+    """Returns the request for what a mixer states about a survey, before anything is sealed."""
+    return Request("GET", f"/mix/{version}", of_python(host))
+
+
+def sending_to_mixer(host: str, version: str, sealed: bytes) -> Request:
+    """Returns the request that sends an envelope to a mixer."""
+    headers = of_python(host, body=sealed, kind=OCTETS)
+    return Request("POST", f"/mix/{version}", headers, sealed)

@@ -6,7 +6,7 @@ A device draws one report with ``mechanism.randomise``. A million such calls wou
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from itertools import cycle, islice
 from operator import add
@@ -19,6 +19,7 @@ from deniably.estimation.shares_among_asked import FollowUpCounts, Pairs, follow
 from deniably.estimation.tally import Tally
 from deniably.mechanisms.law import Supporting
 from deniably.simulation import bulk
+from deniably.simulation.blanks import blanks_for, with_blanks
 from deniably.simulation.bulk.any_law import named
 from deniably.simulation.bulk.picks import picked
 from deniably.simulation.made_up import Answers, make_up
@@ -82,13 +83,15 @@ class Reports:
     """The reports of ``n`` people, in ``blocks``: all that a server sees of these people.
 
     Each report is random, and says nothing certain about anybody. ``strata`` (n,) holds the index
-    of each person's stratum, which is not randomised; 0 for all if the survey has none.
+    of each person's stratum, which is not randomised; 0 for all if the survey has none. ``blanks``
+    has the tally of the blanks to each question that a mixer adds, by name; empty without a mixer.
     """
 
     survey: Survey
     n: int
     blocks: Sequence[Block]
     strata: npt.NDArray[np.uint8]
+    blanks: Mapping[str, Tally] = field(default_factory=dict[str, Tally])
 
     def rows(self) -> Iterator[dict[str, Cell]]:
         """Yields one dict for each person: the value of each stratum key, then the report to each
@@ -135,7 +138,8 @@ def randomise(people: People) -> Reports:
     for question in people.survey.questions:
         if not any(block[question.name].asked.any() for block in blocks):
             raise ValueError(f"nobody was asked {question.name}; simulate more people")
-    return Reports(people.survey, people.n, blocks, people.strata)
+    blanks = blanks_for(people.survey)
+    return Reports(people.survey, people.n, blocks, people.strata, blanks)
 
 
 def randomise_again(people: People, n: int) -> Iterator[Reports]:
@@ -152,7 +156,7 @@ def randomise_again(people: People, n: int) -> Iterator[Reports]:
 
 def tally(reports: Reports, *, strata: Stratum | None = None) -> dict[str, Tally]:
     """Tallies reports, and returns the tally of each question by its name. Estimates need nothing
-    else.
+    else. With a mixer, the blanks that it adds are in the tallies.
 
     ``strata``, such as ``{"site": "north"}``, restricts the tally to a subgroup. Raises ValueError
     for a key or value that the survey does not have.
@@ -168,7 +172,7 @@ def tally(reports: Reports, *, strata: Stratum | None = None) -> dict[str, Tally
     (1000, 1000)
     """
     if not strata:
-        return tally_blocks(reports.survey, reports.blocks)
+        return with_blanks(tally_blocks(reports.survey, reports.blocks), reports.blanks)
     inside = np.isin(reports.strata, members(reports.survey.strata or {}, strata))
     return tally_blocks(reports.survey, _chosen(reports.blocks, inside))
 
@@ -200,7 +204,7 @@ def simulate(people: People) -> dict[str, Tally]:
     tallies = tally_blocks(people.survey, _blocks(people))
     if short := [name for name, tally in tallies.items() if tally.n == 0]:
         raise ValueError(f"nobody was asked {', '.join(short)}; simulate more people")
-    return tallies
+    return with_blanks(tallies, blanks_for(people.survey))
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,7 +225,8 @@ def simulate_whole(people: People) -> Run:
     for questions with ``show_if``. Raises ValueError if no device picked one of the questions."""
     survey = people.survey
     # Joint counts need every report at once; without ``show_if`` a tally of each block is enough.
-    if not follow_ups(survey):
+    # Through a mixer answers travel apart, and nobody counts two of them jointly.
+    if survey.mixer or not follow_ups(survey):
         return Run(simulate(people), {})
     reports = randomise(people)
 

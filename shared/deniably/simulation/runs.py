@@ -39,7 +39,8 @@ class FigureRuns:
     """One figure of the results: its true value, and its estimates in several runs.
 
     ``predicted`` is the standard error that the design implies for exactly these people, None if
-    the figure is not the mean of a quantity over all people, such as a quantile. ``low`` and
+    the figure is not the mean of a quantity over all people, such as a quantile, and with a mixer.
+    ``low`` and
     ``high`` are the ends of each run's 95 % interval, which is about ``meant``: these respondents
     or the population. If the reports of a run do not determine the figure, the estimate is nan,
     and the interval spans the whole scale, so it contains the truth.
@@ -211,14 +212,15 @@ def _everybody_reports(survey: Survey, question: Question) -> bool:
 def _predicted(
     survey: Survey, answers: QuestionAnswers, truth: Truth, expected: FigureEstimate | None
 ) -> float | None:
-    """The standard error for these people by the design.
+    """The standard error for these people by the design; None with a mixer, whose blanks it does
+    not count.
 
     The variance for a population is that of the randomisation plus that of drawing the people,
     ``spread / n``. These people are not drawn, so the latter is taken off. If only some people are
     asked a question, they are the n of the first term, and ``spread`` over everybody is the
     finite-population correction.
     """
-    if expected is None or expected.standard_error is None or truth.spread is None:
+    if survey.mixer or expected is None or expected.standard_error is None or truth.spread is None:
         return None
     # The expected tally has SO_MANY reports; a standard error shrinks with the root of n.
     asked = answers.n * survey.asked / len(survey.questions)

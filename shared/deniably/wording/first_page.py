@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import chain
+from types import MappingProxyType
 
+from deniably.core.loss import Loss
 from deniably.survey.guessing_rates import Guessing, guessing, rate_text
 from deniably.survey.questions import OfChoices, Question
 from deniably.survey.strata import stratum_text
 from deniably.survey.survey import Survey
 from deniably.survey.unique_reports import fewest_lines, lone_share
-from deniably.wording import explain
+from deniably.wording import explain, mixer_page
 from deniably.wording.words import Words
 
 _SECONDS = 30
@@ -48,7 +50,8 @@ class Mark:
 
     ``of`` is "one" for guessing one answer, "all" for all answers of a report, and "waves" for
     those of all waves. ``label`` is the mark's name on the first page, and ``on_receipt`` its name
-    on the receipt.
+    on the receipt. In a survey with a mixer, ``both`` says whether server and mixer guess together,
+    or the server alone.
     """
 
     of: str
@@ -57,6 +60,7 @@ class Mark:
     low: Fraction
     high: Fraction
     value: str
+    both: bool = False
 
 
 @dataclass(frozen=True)
@@ -65,9 +69,9 @@ class FirstPage:
     does not need are empty.
 
     ``by`` states who asks, how many questions, and how long it takes. ``marks`` are those of the
-    guessing scale: one answer, then all answers, then all waves. ``meaning`` has paragraphs that
-    explain the marks, the worst case, and how often it happens. ``own`` are the author's intro and
-    contact.
+    guessing scale: one answer, then all answers, then all waves. In a survey with a mixer they are
+    first those of the server alone, then those of both. ``meaning`` has paragraphs that explain the
+    marks, the worst case, and how often it happens. ``own`` are the author's intro and contact.
     """
 
     title: str
@@ -84,6 +88,12 @@ class FirstPage:
     strata: str
 
     @property
+    def scales(self) -> list[tuple[Mark, ...]]:
+        """The marks of each guessing scale: one scale, or with a mixer two."""
+        parted = (tuple(mark for mark in self.marks if mark.both is both) for both in (False, True))
+        return [marks for marks in parted if marks]
+
+    @property
     def paragraphs(self) -> list[str]:
         """All texts of the page as paragraphs, for programs that cannot show the form."""
         marks = [f"{mark.label} {mark.value}" for mark in self.marks]
@@ -93,14 +103,24 @@ class FirstPage:
         return [" ".join(text.split("\n")) for text in chain.from_iterable(apart) if text]
 
 
-def first_page(survey: Survey, words: Words | None = None) -> FirstPage:
+_NO_LOSSES: Mapping[str, Loss] = MappingProxyType({})
+
+
+def first_page(
+    survey: Survey, words: Words | None = None, losses: Mapping[str, Loss] = _NO_LOSSES
+) -> FirstPage:
     """Returns the first page of a survey, in the language of ``words``, by default that of the
-    survey."""
+    survey.
+
+    In a survey with a mixer, ``losses`` has for each question the loss of one answer against the
+    survey's server alone (``answer_losses`` of ``deniably.design.mixer_plan``). Without it the page
+    states the claim for all answers, which is larger.
+    """
     words = words or Words(survey.language)
     rates = guessing(survey)
     weak = rates.often
     own = [text for text in (survey.intro, survey.contact) if isinstance(text, str)]
-    return FirstPage(
+    page = FirstPage(
         title=survey.title,
         by=_by(survey, words),
         promise=words("start.promise"),
@@ -113,6 +133,29 @@ def first_page(survey: Survey, words: Words | None = None) -> FirstPage:
         own=tuple(own),
         invited=words("invited.promise") if survey.invited else "",
         strata=_strata(survey, words),
+    )
+    return _through_mixer(page, survey, words, losses) if survey.mixer else page
+
+
+def _through_mixer(
+    page: FirstPage, survey: Survey, words: Words, losses: Mapping[str, Loss]
+) -> FirstPage:
+    """Returns the page with what a mixer changes: who gets answers, and who guesses how well."""
+    rates = mixer_page.mixer_rates(survey, losses)
+    promise, doubt = mixer_page.mixer_promise(survey, words)
+    adds, passes = mixer_page.mixer_cues(survey, _who(survey, words), words)
+    alone, both = mixer_page.mixer_meaning(survey, rates, words)
+    # In one paragraph: it is those two who could be so sure.
+    both = " ".join([both, *_bound(rates.together, words), _worst(survey, rates.together, words)])
+    return replace(
+        page,
+        promise=promise,
+        doubt=doubt,
+        cues=(words("start.here"), adds, passes),
+        heading=words("mixer.heading"),
+        marks=tuple(_marks_of_two(survey, rates, words)),
+        meaning=(alone, both, *_choices(survey, words)),
+        visible=mixer_page.mixer_visible(survey, words),
     )
 
 
@@ -137,8 +180,11 @@ def who_asks(survey: Survey) -> str:
 
 def _recipients(survey: Survey, words: Words) -> str:
     """Who gets what is sent, and that no name goes with it."""
-    who = who_asks(survey) or words("start.researchers")
-    return words(_READERS[survey.results.reports_to], who=who)
+    return words(_READERS[survey.results.reports_to], who=_who(survey, words))
+
+
+def _who(survey: Survey, words: Words) -> str:
+    return who_asks(survey) or words("start.researchers")
 
 
 def _by(survey: Survey, words: Words) -> str:
@@ -165,6 +211,21 @@ def _marks(survey: Survey, rates: Guessing, words: Words) -> Iterator[Mark]:
         yield mark("waves", rates.waves, rates.waves)
 
 
+def _marks_of_two(survey: Survey, rates: mixer_page.MixerRates, words: Words) -> Iterator[Mark]:
+    """The marks of the survey's server alone, and those of server and mixer together."""
+    alone = (min(rates.one), max(rates.one), rates.all)
+    together = (rates.together.lowest, rates.together.highest, rates.together.together)
+    for both, one, every, (low, high, all_) in (
+        (False, "mixer.alone_one", "mixer.alone_all", alone),
+        (True, "mixer.both_one", "mixer.both_all", together),
+    ):
+        text = words(one)
+        yield Mark("one", text, text, low, high, rates_text(low, high, words), both)
+        if survey.asked > 1:
+            text = words(every, count=survey.asked)
+            yield Mark("all", text, text, all_, all_, rates_text(all_, all_, words), both)
+
+
 def rates_text(low: Fraction, high: Fraction, words: Words) -> str:
     """Returns two guessing rates, ``low`` and ``high``, as a text out of 100, such as "60–75"; a
     single number if both round to the same."""
@@ -182,11 +243,20 @@ def _meaning(survey: Survey, rates: Guessing, words: Words) -> Iterator[str]:
     yield from explain.describe_waves(survey, words)
     if rates.waves is not None:
         yield words("guess.say_waves", rate=rate_text(rates.waves))
-    if not rates.exact:
-        yield words("guess.bound")
+    yield from _bound(rates, words)
     yield _worst(survey, rates, words)
     if survey.results.reports_to == "public":
         yield from _lone_lines(survey, words)
+    yield from _choices(survey, words)
+
+
+def _bound(rates: Guessing, words: Words) -> Iterator[str]:
+    if not rates.exact:
+        yield words("guess.bound")
+
+
+def _choices(survey: Survey, words: Words) -> Iterator[str]:
+    """What everybody can do instead."""
     if any("prefer_not_to_say" in _names(question) for question in survey.questions):
         yield words("guess.prefer", choice=words("choice.prefer_not_to_say"))
     yield words("guess.do")

@@ -13,7 +13,7 @@ import { isDate } from "../core/validators.js";
 export const LIMITS = Object.freeze({ survey: "5", author: "10", overall: "20" });
 
 /** The limits if mixers work together with servers, where the owner's are not larger. */
-const TOGETHER = { survey: 25, author: 50, overall: 64 };
+export const TOGETHER = { survey: 25, author: 50, overall: 64 };
 
 /** Each total has a delta of at most 1 / DELTA_LIMIT. */
 const DELTA_LIMIT = 1000n;

@@ -10,11 +10,11 @@ import { words } from "../wording/words.js";
  */
 export class Unreachable extends Error {}
 
-const TRIES = 4;
-const FIRST_WAIT = 500; // milliseconds
+export const TRIES = 4;
+export const FIRST_WAIT = 500; // milliseconds
 /** Milliseconds until the header of an answer is there, and then until its few words are. */
-const LONGEST_TRY = 60_000;
-const WORDS = 4000;
+export const LONGEST_TRY = 60_000;
+export const WORDS = 4000;
 
 /**
  * Sends a report's text until the server says that it is stored.
@@ -67,7 +67,7 @@ async function attempt(url, body, ticket) {
 }
 
 /** @param {Response} response */
-async function refusal(response) {
+export async function refusal(response) {
   try {
     const { type, detail } = JSON.parse(await body(response, PROBLEM, WORDS));
     if (type === "/problems/closed") return new Localised(words("script.closed"));
@@ -78,7 +78,7 @@ async function refusal(response) {
 }
 
 /** @param {number} milliseconds the wait is one to two times this */
-function pause(milliseconds) {
+export function pause(milliseconds) {
   const chance = crypto.getRandomValues(new Uint8Array(1))[0] ?? 0;
   return new Promise((done) => setTimeout(done, milliseconds * (1 + chance / 256)));
 }

@@ -10,7 +10,7 @@ import { LIMITS, charge } from "./ledger.js";
 import { chargeDay, charges, countedSince, today } from "./memory.js";
 
 /** @import { Question } from "../survey/types.js" */
-/** @import { Answering, Envelopes, LedgerEntry, Memory, OfMixer } from "./types.js" */
+/** @import { Answering, CountedSince, Envelopes, LedgerEntry, Memory, OfMixer } from "./types.js" */
 
 /**
  * Returns the questions to ask, randomise and charge: all, or none where they were sealed before. Throws
@@ -37,6 +37,21 @@ export const mixedCharges = (definition, version, fresh, author, day) =>
   });
 
 /**
+ * Returns what answering would do: the questions to seal (`fresh`), the ledger afterwards, and the days
+ * `since` which charges count. Throws BudgetSpent where a limit would be exceeded, and BadAnswer where
+ * answers have changed.
+ * @type {(memory: Memory, answering: Omit<Answering, "answers"> & {definition: OfMixer}) =>
+ *   {fresh: readonly Question[], ledger: readonly LedgerEntry[], since: CountedSince}}
+ */
+export function planThroughMixer(memory, answering) {
+  const { definition, version, author = "", day = today(), limits = LIMITS } = answering;
+  const fresh = questionsToSeal(memory, answering);
+  const entries = mixedCharges(definition, version, fresh, author, chargeDay(memory, author, day));
+  const since = countedSince(memory, author, day);
+  return { fresh, ledger: charge(memory.ledger, entries, limits, since), since };
+}
+
+/**
  * Answers the survey; returns the memory with the new charges and the envelope. Where it was answered
  * before, the memory stays as it is: the same bytes are sent again.
  *
@@ -46,13 +61,10 @@ export const mixedCharges = (definition, version, fresh, author, day) =>
  *   seal: (texts: string[]) => Promise<Envelopes>) => Promise<Memory>}
  */
 export async function answerThroughMixer(memory, answering, seal) {
-  const { definition, version, answers, author = "", day = today(), limits = LIMITS } = answering;
-  const { coins = new Coins() } = answering;
-  const fresh = questionsToSeal(memory, answering);
-  if (fresh.length === 0) return memory;
-  const entries = mixedCharges(definition, version, fresh, author, chargeDay(memory, author, day));
+  const { definition, version, answers, coins = new Coins() } = answering;
   // First, because this throws where the budget is spent: nothing may be drawn then.
-  const ledger = charge(memory.ledger, entries, limits, countedSince(memory, author, day));
+  const { fresh, ledger } = planThroughMixer(memory, answering);
+  if (fresh.length === 0) return memory;
   const made = await makeReport(definition, version, answers, coins);
   /** @type {{values: Record<string, number[]>}} */
   const { values } = JSON.parse(made.text);
@@ -65,6 +77,18 @@ export async function answerThroughMixer(memory, answering, seal) {
   // In the order of their hashes, so that none shows which question it is for.
   const kept = { sealed: outer, inner: [...inner].sort(), sent: false };
   return { ...memory, ledger, reports: { ...memory.reports, [version]: kept } };
+}
+
+/**
+ * Returns the memory with another envelope to the mixer, which refused the code in the first one. It has
+ * the same envelopes in it: nothing is randomised or charged again. No change where it has others, or
+ * was sent.
+ * @type {(memory: Memory, version: string, envelopes: Envelopes) => Memory}
+ */
+export function changeCode(memory, version, { outer, inner }) {
+  const kept = memory.reports[version];
+  if (!kept || kept.sent || `${kept.inner}` !== `${[...inner].sort()}`) return memory;
+  return { ...memory, reports: { ...memory.reports, [version]: { ...kept, sealed: outer } } };
 }
 
 /**

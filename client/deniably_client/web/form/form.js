@@ -56,7 +56,7 @@ async function prepare() {
     state.drawn = state.path.drawn;
   }
   const { kept, known, drawn } = await remembered(about());
-  state.kept = /** @type {typeof state.kept} */ (kept); // no form answers a survey with a mixer
+  state.kept = /** @type {typeof state.kept} */ (kept); // mixed.js gives a text, too
   // The limits leave room for a part only, so other questions are asked than were drawn before.
   if (drawn !== state.drawn) {
     const { follow } = await import("./path.js");

@@ -22,7 +22,7 @@ const SPENT = {
 };
 
 /** @type {(selector: string, shown: boolean) => void} shows or hides what matches */
-function reveal(selector, shown) {
+export function reveal(selector, shown) {
   for (const place of all(selector, HTMLElement)) place.hidden = !shown;
 }
 
@@ -35,7 +35,7 @@ function reveal(selector, shown) {
  * The memory, with the author and the register that were verified just now; nothing is stored yet.
  * @type {(about: About) => Promise<Memory>}
  */
-const recall = async ({ verified }) => remember(await read(), verified);
+export const recall = async ({ verified }) => remember(await read(), verified);
 
 /**
  * Shows the memory. Returns `kept`, the stored report of this survey, if any, `known`, the names of the
@@ -165,7 +165,7 @@ async function tell(memory, about, changed) {
  * Returns the error to throw: in the page's language where respondents meet it.
  * @param {unknown} error
  */
-function localised(error) {
+export function localised(error) {
   if (error instanceof BudgetSpent) {
     const texts = [words(SPENT[error.scope], error.shares)];
     if (error.ofDelta) texts.push(words("script.chance_spent"));

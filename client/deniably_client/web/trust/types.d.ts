@@ -70,3 +70,17 @@ export interface Published {
   mixer?: string;
   questions: { name: string; mechanism: string; epsilon: string }[];
 }
+
+/**
+ * What a mixer states of a survey. `survey` is the version, `until` the last day on which it takes
+ * answers. `invitations` is how many codes it has issued, 0 where nobody needs one; `senders` is how
+ * many people have sent, in tens.
+ */
+export interface Statement {
+  by: string;
+  invitations: number;
+  senders: number;
+  signature: string;
+  survey: string;
+  until: string;
+}

@@ -235,7 +235,7 @@ def _difference(
     if kept != right:
         return Difference(number, *_first_difference(kept, right, before, after))
     if seen.digest is not None:
-        texts = [report["text"] for report in after["reports"].values()]
+        texts = [text_of(report) for report in after["reports"].values()]
         if seen.digest not in map(receipt, texts):
             return Difference(number, "the receipt is not the digest of what is sent")
     return None
@@ -252,7 +252,7 @@ def _first_difference(
     for version, report in after["reports"].items():
         other: Any = parsed.get("reports", {}).get(version)
         if other != report:
-            return "", str(other["text"]) if other else "no report", str(report["text"])
+            return "", text_of(other) if other else "no report", text_of(report)
     for part in sorted({*parsed, *after}):
         if parsed.get(part) != after.get(part):
             return (
@@ -269,5 +269,16 @@ def _sent(text: str, before: Document) -> str:
         reports = parse(text)["reports"]
     except (ValueError, KeyError, TypeError):
         return ""
-    new = [report["text"] for v, report in reports.items() if before["reports"].get(v) != report]
-    return str(new[0]) if new else ""
+    new = [report for v, report in reports.items() if before["reports"].get(v) != report]
+    return text_of(new[0]) if new else ""
+
+
+def text_of(report: Mapping[str, Any]) -> str:
+    """Returns the text of a report in a memory; of those in an envelope that was left open, a line
+    each."""
+    if "text" in report:
+        return str(report["text"])
+    try:
+        return bytes.fromhex(report["sealed"]).decode()
+    except (KeyError, TypeError, ValueError):
+        return str(report)

@@ -11,7 +11,7 @@ import os
 import socket
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from importlib import import_module
@@ -21,6 +21,7 @@ from typing import Any
 
 from deniably.audit.replay.expected import Difference, Observed, Reference
 from deniably.audit.replay.invitation_key import TEXT, P, Q
+from deniably.audit.replay.own_mixer import OwnMixer
 from deniably.audit.replay.python_device import of_python
 from deniably.audit.replay.recording_server import Asked, Loopback, Reply
 from deniably.audit.replay.scenarios import DAY, Scenario, Study
@@ -31,7 +32,15 @@ from deniably.device.ledger import Limits
 from deniably.device.memory import Memory
 from deniably.reference.canonical import parse
 from deniably.reference.invitations import sign, written
-from deniably.reference.requests import Request, looking, meeting, sending, trading
+from deniably.reference.requests import (
+    Request,
+    asking_mixer,
+    looking,
+    meeting,
+    sending,
+    sending_to_mixer,
+    trading,
+)
 from deniably.survey.strata import query_of
 from deniably.survey.survey import as_survey
 from deniably.trust.heads import head_of_trees, sign_head
@@ -69,10 +78,10 @@ class _Memory:
 class Visit:
     """What the Python client did in one visit.
 
-    ``scenario`` has all answers that the client got, and ``seen`` is what it did in each step.
-    ``requests`` has for each survey the requests that it sent, and those that the specification
-    asks for. ``elsewhere`` is an address other than its server's that it looked up or connected to;
-    None without one.
+    ``scenario`` has all answers that the client got, and ``seen`` is what it did in each step; with
+    a mixer, what it sealed is opened there. ``requests`` has for each survey the requests that it
+    sent, and those that the specification asks for. ``elsewhere`` is an address other than its
+    server's that it looked up or connected to; None without one.
     """
 
     scenario: Scenario
@@ -84,6 +93,9 @@ class Visit:
 class PythonClient:
     """Runs the client of deniably_client on the surveys of one study, as a context manager.
 
+    A survey with a mixer gets one of the audit's own, at the address of the server; within the
+    context ``study`` has that survey.
+
     Raises NoClient where the client is not installed.
     """
 
@@ -92,15 +104,19 @@ class PythonClient:
             raise NoClient("the Python client is not installed here")
         self._client: Any = import_module("deniably_client.device")
         self.study = study
-        self._surveys = [as_survey(dict(one)) for one in study.waves]
         self._author = new_key()
-        self._listings = self._listed()
         self._refuses = False
+        self._mixer = OwnMixer() if "mixer" in study.survey else None
 
     def __enter__(self) -> PythonClient:
         self._stack = ExitStack()
         self._stack.enter_context(_direct())
         self._server = self._stack.enter_context(Loopback(self._reply))
+        if self._mixer:
+            own = self._mixer.definition(dict(self.study.survey), self._server.url)
+            self.study = replace(self.study, waves=[own], digests=[digest(own)])
+        self._surveys = [as_survey(dict(one)) for one in self.study.waves]
+        self._listings = self._listed()
         self._elsewhere = self._stack.enter_context(_connections(self._server.address))
         self._tap = self._stack.enter_context(tapped())
         self._session: Any = self._client.session(0)
@@ -168,6 +184,8 @@ class PythonClient:
 
     def _seen(self, memory: _Memory, kept: str | None, broken: str | None) -> Observed:
         text = memory.memory.canonical.decode() if kept is None else kept
+        if self._mixer:
+            text = self._mixer.left_open(text, dict(self.study.survey), self.study.digests[0])
         return Observed(text, [*self._tap.blocks], None, False, broken, memory.trade)
 
     def _right(
@@ -176,6 +194,15 @@ class PythonClient:
         """What the specification says that it asks, of the report that it has kept."""
         survey, host = self._surveys[number], self._server.url.partition("//")[2]
         document = parse(memory.memory.canonical.decode())
+        times = 3 if given["again"] else 1
+        if self._mixer:
+            version = survey.digest
+            sealed = bytes.fromhex(document["reports"].get(version, {}).get("sealed", ""))
+            return [
+                *meeting(host, survey.name),
+                asking_mixer(host, version),
+                *([sending_to_mixer(host, version, sealed)] * times),
+            ]
         report, ticket = (
             document.get(part, {}).get(survey.digest) for part in ("reports", "tickets")
         )
@@ -185,7 +212,7 @@ class PythonClient:
             *meeting(host, survey.name),
             *([trading(host, survey.name, memory.trade or {})] if traded else []),
             looking(host, survey.name, survey.digest),
-            *([sent] * (3 if given["again"] else 1)),
+            *([sent] * times),
         ]
 
     # --- the server ---
@@ -213,7 +240,10 @@ class PythonClient:
         if path.endswith("/tickets"):
             signed = sign(P, Q, int(parse(asked.body.decode())["blinded"], 16))
             return Reply(200, canonical({"signature": written(signed, P * Q)}))
-        if path.endswith("/reports"):
+        if self._mixer and path.startswith("/mix/") and asked.method == "GET":
+            version, by = self.study.digests[0], self.study.survey["mixer"]["by"]
+            return Reply(200, self._mixer.statement(version, by))
+        if path.endswith("/reports") or path.startswith("/mix/"):
             return Reply(503) if self._refuses else Reply(201)
         survey = next((one for one in self._surveys if one.name == name), self._surveys[0])
         tag = {"ETag": f'"{survey.digest}"', "Deniably-State": "open"}

@@ -19,10 +19,11 @@ from deniably.device import memory as device
 from deniably.device.ledger import Limits
 from deniably.device.memory import Memory
 from deniably.device.question_subset import ordered_questions, part_of, with_order
+from deniably.device.through_mixer import Envelopes, answer_through_mixer
 from deniably.device.tickets import begin_trade, finish_trade
 from deniably.reference.canonical import canonical
 from deniably.reference.invitations import sign, written
-from deniably.survey.report import draw_questions
+from deniably.survey.report import Report, draw_questions
 from deniably.survey.survey import Survey, as_survey
 
 
@@ -117,6 +118,13 @@ class PythonDevice:
     def _answer(self, memory: Memory, survey: Survey, step: Mapping[str, Any]) -> Memory:
         limit_texts = step["limits"] or self.study.limits
         limits = Limits(*(Fraction(limit_texts[name]) for name in ("survey", "author", "overall")))
+        typed = {name: of_python(answer) for name, answer in step["typed"].items()}
+        author, day, changed = step["author"], step["day"], step.get("changed", ())
+        if survey.mixer:
+            device.fresh_questions(memory, survey, survey.questions, changed)
+            return answer_through_mixer(
+                memory, survey, typed, left_open, day=day, limits=limits, author=author
+            )
         if step.get("part"):
             part = part_of(memory, survey, step["author"], step["day"], limits)
             drawn = part or ordered_questions(memory, survey)
@@ -125,14 +133,23 @@ class PythonDevice:
         return device.answer(
             memory,
             survey,
-            {name: of_python(answer) for name, answer in step["typed"].items()},
-            day=step["day"],
+            typed,
+            day=day,
             limits=limits,
-            author=step["author"],
+            author=author,
             drawn=drawn,
-            changed=step.get("changed", ()),
+            changed=changed,
             strata=step["stratum"],
         )
+
+
+def left_open(reports: Sequence[Report]) -> Envelopes:
+    """Returns envelopes for a mixer that stay open: their reports, one a line.
+
+    A sealed one cannot be compared, because nobody can make its ephemeral key again.
+    """
+    inner = [report.canonical for report in reports]
+    return Envelopes(b"\n".join(inner), inner)
 
 
 def _trade(memory: Memory, survey: Survey, code: str) -> tuple[Memory, Mapping[str, str]]:

@@ -27,6 +27,7 @@ from deniably.audit.replay.python_device import PythonDevice
 from deniably.audit.replay.scenarios import (
     CHANGED,
     PART,
+    SEALED,
     Definition,
     Scenario,
     Schedule,
@@ -225,13 +226,14 @@ def replay(
 
 def _visit(replays: Replays, schedule: Schedule, visits: int, seconds: float) -> None:
     """Let people answer through the whole Python client, up to the first difference."""
-    tally, reference, began = replays.python, Reference(replays.study), time.process_time()
+    tally, began = replays.python, time.process_time()
     try:
         client = PythonClient(replays.study)
     except NoClient as error:
         tally.no_visits = str(error)
         return
     with client:
+        reference = Reference(client.study)
         for scenario in islice(schedule.visits(), visits):
             if time.process_time() - began > seconds:
                 return
@@ -449,7 +451,7 @@ def _states(study: Study, schedule: Schedule) -> list[str]:
     if "invited" in survey:
         names |= {"the trade of an invitation", "no ticket"}
     else:
-        names.add(CHANGED)
+        names.add(SEALED if "mixer" in survey else CHANGED)
     if "strata" in survey:
         names |= {"no stratum", *(f"stratum {json.dumps(stratum)}" for stratum in study.strata)}
     if "part" in survey:

@@ -11,7 +11,7 @@ import { pathToFileURL } from "node:url";
 let modules = {};
 const MODULES = [
   "core/canonical.js", "core/coins.js", "core/errors.js", "device/memory.js", "device/part.js",
-  "device/trade.js",
+  "device/through_mixer.js", "device/trade.js",
   "mechanisms/mechanism.js", "survey/conditions.js", "survey/survey.js", "trust/codes.js",
   "audit/enumeration.js",
 ];
@@ -66,10 +66,22 @@ function signed(blinded) {
   return result.toString(16).padStart(key.modulus.length, "0");
 }
 
+/** Envelopes for a mixer that stay open: nobody can make the ephemeral key of a sealed one again. */
+async function leftOpen(texts) {
+  const hashes = texts.map((text) => createHash("sha256").update(text).digest("hex"));
+  return { outer: Buffer.from(texts.join("\n")).toString("hex"), inner: hashes };
+}
+
 const STEPS = {
   async answer(memory, step, { definition, digest: version }) {
     const { author, day } = step;
     const spending = { definition, version, author, day, limits: step.limits ?? limits };
+    const answers = new Map(Object.entries(step.typed));
+    const changed = step.changed ?? [];
+    if (definition.mixer) {
+      const answering = { ...spending, answers, changed };
+      return { memory: await modules.answerThroughMixer(memory, answering, leftOpen) };
+    }
     /** @type {readonly unknown[] | undefined} */
     let drawn;
     if (step.part) {
@@ -79,8 +91,8 @@ const STEPS = {
     return {
       memory: await modules.answer(memory, {
         definition, version, drawn,
-        answers: new Map(Object.entries(step.typed)),
-        changed: step.changed ?? [],
+        answers,
+        changed,
         author: step.author,
         day: step.day,
         limits: step.limits ?? limits,
@@ -92,7 +104,8 @@ const STEPS = {
     return { memory: modules.withOrder(memory, { definition, version }) };
   },
   async sent(memory, step, { digest: version }) {
-    const text = memory.reports[version]?.text;
+    const { sealed, text } = memory.reports[version] ?? {};
+    if (sealed !== undefined) return { memory: modules.markSealedSent(memory, version, sealed) };
     return { memory: text === undefined ? memory : modules.markSent(memory, version, text) };
   },
   async trade(memory, step, { digest: version }) {

@@ -33,6 +33,8 @@ _SELDOM = 32
 
 CHANGED = "a changed answer"
 """The state in which a person says that an answer has changed."""
+SEALED = "a changed answer that was sealed"
+"""The state in which that is said of an answer in an envelope for a mixer, and is refused."""
 PART = "a part of the questions"
 """The state in which the limits leave enough for some of the questions alone."""
 VISIT = "a visit of the whole client"
@@ -63,6 +65,11 @@ class Study:
         """The questions of the audited survey."""
         questions: Sequence[Mapping[str, Json]] = self.survey["questions"]
         return questions
+
+    @property
+    def can_change(self) -> bool:
+        """Whether devices take another answer to a question that was answered."""
+        return "invited" not in self.survey and "mixer" not in self.survey
 
     @property
     def strata(self) -> list[Mapping[str, str] | None]:
@@ -243,7 +250,7 @@ class Schedule:
     def odd_states(self) -> list[str]:
         """The names of the unusual states that a device can be in, whatever the answers."""
         states = ["entries of others in the ledger", "a report that was sent"]
-        if "invited" not in self.study.survey:
+        if self.study.can_change:
             states.append(CHANGED)
         return states
 
@@ -255,7 +262,11 @@ class Schedule:
             yield self._scenario(self._somebody(), "an empty device", stratum=stratum)
         for state in self.odd_states:
             yield self._scenario(self._somebody(), state, [state])
-        if "invited" not in self.study.survey:
+        if "mixer" in self.study.survey:
+            scenario = self._scenario(self._somebody(), SEALED)
+            self._change(scenario, 0, self.study.questions[0]["name"])
+            yield scenario
+        elif "invited" not in self.study.survey:
             for question in self.study.questions:
                 scenario = self._scenario(self._somebody(), CHANGED)
                 self._change(scenario, 0, question["name"])

@@ -96,7 +96,7 @@ def again(witness: Witness, modules: Path | None = None) -> Fault | None:
 def _visited_again(study: Study, witness: Witness) -> Fault | None:
     with PythonClient(study) as client:
         visit = client.visit(witness.scenario, witness.blocks)
-    difference = fault_of_visit(Reference(study), visit)
+        difference = fault_of_visit(Reference(client.study), visit)
     if difference is None:
         return None
     return fault_of(witness.language, difference, visit.scenario, visit.seen)

@@ -13,6 +13,7 @@ import numpy as np
 
 from deniably.core.binomial import Floats
 from deniably.core.table import Cell
+from deniably.design.blanks import HiddenPair, least_blanks
 from deniably.design.composition import AnswerPair, binomial_window
 from deniably.design.shuffle import Clones, binary_epsilon, shuffled_epsilon
 from deniably.estimation.figures import Share, groups
@@ -49,6 +50,7 @@ from deniably.survey.questions import OfChoices, Question
 CURATORS_DRAWS = 1000  # noisy counts, as many as in the introduction below
 _RAW = 10
 """The number of a curator's noisy counts that are shown one by one."""
+_CURATORS = 3
 _SURVEYS, _FEWEST_SURVEYS, _MOST_REPORTS = 60, 4, 200_000
 
 _TOLD, _TOLD_AT = 35.29, (0.1, Fraction(1, 10_000))
@@ -83,6 +85,7 @@ def _of_question(question: Question) -> dict[str, Any] | None:
         Reference("Dwork, McSherry, Nissim and Smith", 2006, "TCC, theorem 1: Laplace noise"),
         Reference("Balle and Wang", 2018, "ICML, theorem 8: the least Gaussian noise"),
         Reference("Feldman, McMillan and Talwar", 2023, "SODA, theorem 3.1: a report among others"),
+        Reference("Wang and others", 2020, "PVLDB 13:3545: made-up reports that a shuffler adds"),
     ],
     each_question(_of_question),
 )
@@ -102,6 +105,9 @@ def ladder_of_trust(
     ``epsilon`` and ``delta`` are those of the curator. ``hidden`` is the delta in the shuffle
     model, for somebody who sees the count of all reports but no single report. Reports are made
     with two fair coins, or by a survey's ``question``, whose first choice is then counted.
+
+    A mixer adds blanks to reports with odds of 8, as many as keep ``epsilon`` and ``hidden``
+    against the server. Only both together learn more, and then what odds of 8 allow.
     """
     curator, own = as_privacy(epsilon), question is not None
     failing, hiding = Fraction(delta), float(Fraction(hidden))
@@ -124,6 +130,10 @@ def ladder_of_trust(
     ]
     rungs += [reporting.rung(having, n, draws) for reporting in (reports, alike)]
     known = [_known("who sees the curator's count", curator.ln, 0.0), *reports.known(n, hiding)]
+    mixer = _behind_a_mixer(curator.ln, hiding)
+    if mixer:
+        rungs.append(mixer.rung(having, n, draws) | {"epsilon": curator.ln, "delta": hiding})
+        known.insert(-1, _known("the server behind a mixer", curator.ln, hiding))
     raw: list[dict[str, Cell]] = [
         {"what": "draw", "who": curators[0][0], "number": place, "exact": float(having),
          "drawn": float(draw), "standard_error": curators[0][1].deviation, "draws": 1}
@@ -131,7 +141,7 @@ def ladder_of_trust(
     ]  # fmt: skip
     sentences = [_introduction_row(rungs[2])] if (curator.ln, failing) == _TOLD_AT else []
 
-    laplace, _, classical, ours, _ = rungs
+    laplace, _, classical, ours, _ = rungs[:5]
     count, server = (number(value(known[place], "at_most"), 4) for place in (1, -1))
     answer = (
         f"A trusted curator at epsilon {privacy_text(curator)} is off by {_off(laplace)} people on"
@@ -148,6 +158,13 @@ def ladder_of_trust(
         f"It takes {n:,} honest reports: fake ones hide nobody. It is for one question; those of"
         " several add up.",
     ]
+    if mixer:
+        notes.append(
+            f"Behind a mixer that adds {mixer.blanks:,} blanks, the count is off by"
+            f" {_off(rungs[-1])} at the curator's epsilon for the server, whoever else answers. You"
+            " need not trust either party alone. If both work together, the server learns what"
+            f" epsilon {number(ceil(mixer.loss * 10_000) / 10_000, 4)} allows."
+        )
     if textbook.true_delta > failing:
         notes.append("The textbook's formula breaks its promise at this epsilon: it is proved below"
                      " 1 only.")  # fmt: skip
@@ -163,11 +180,24 @@ def ladder_of_trust(
     )
 
 
-class _Reports:
-    """The count of a question's first answer from everybody's reports, and who learns what."""
+def _behind_a_mixer(epsilon: float, delta: float) -> _Reports | None:
+    """Reports with odds of 8 and blanks, as many as keep this against the server; None where no
+    allowed number does."""
+    question = example_question(type="yes_no", odds=8)
+    pair = HiddenPair.of(question.report_mechanism)
+    try:
+        blanks = least_blanks([pair], epsilon, delta)
+    except ValueError:
+        return None
+    return _Reports("mixer, same epsilon for the server", question, blanks) if blanks else None
 
-    def __init__(self, who: str, question: Question) -> None:
-        self.who = who
+
+class _Reports:
+    """The count of a question's first answer from everybody's reports, and who learns what. The
+    ``blanks`` of a mixer are among the reports, and are subtracted."""
+
+    def __init__(self, who: str, question: Question, blanks: int = 0) -> None:
+        self.who, self.blanks = who, blanks
         self.mechanism = question.report_mechanism
         self.loss = self.mechanism.loss.epsilon
         self.group = groups(question)[0]
@@ -197,14 +227,21 @@ class _Reports:
         low, high = self.score.low, self.score.high
         first, ours = _binomial(having, (1 - low) / (high - low))
         other, theirs = _binomial(n - having, -low / (high - low))
-        # The sum of two independent binomials.
-        chances = np.convolve(ours, theirs)
-        naming = first + other + np.arange(chances.size)
-        return naming * high + (n - naming) * low, chances
+        # A blank has either answer with the probability 1/2, and so the mean score 1/2.
+        made_up, blanks = _binomial(self.blanks, (0.5 - low) / (high - low))
+        # The sum of independent binomials.
+        chances = np.convolve(np.convolve(ours, theirs), blanks)
+        naming = first + other + made_up + np.arange(chances.size)
+        reports = n + self.blanks
+        return naming * high + (reports - naming) * low - self.blanks / 2, chances
 
     def _count(self, having: int, n: int, draws: Draws) -> float:
         """The count of one survey that is drawn, as results estimate it."""
         tally = draws.tally(self.mechanism, {self.own: having, self.other: n - having})
+        if self.blanks:
+            own = sum(draws.coins.below(2) for _ in range(self.blanks))
+            made_up = draws.tally(self.mechanism, {self.own: own, self.other: self.blanks - own})
+            tally = (tally + made_up).with_blanks(self.blanks)
         estimate = self.group.estimate_figures(tally)[0]
         assert estimate is not None
         assert estimate.estimate is not None
@@ -267,7 +304,7 @@ def _pictures(rungs: Sequence[dict[str, Cell]], known: Sequence[dict[str, Cell]]
             "How far the published count is off, on average; dots were drawn",
             Bars(off, "people", [
                 bar(row, str(row["who"]), "exact", f"±{_off(row)}",
-                    "mark" if place < len(rungs) - 2 else "second", dot="drawn")
+                    "mark" if place < _CURATORS else "second", dot="drawn")
                 for place, row in enumerate(rungs)
             ]),
         ),

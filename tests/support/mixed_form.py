@@ -1,0 +1,140 @@
+"""A survey's server and a mixer, both real, and forms whose answers travel through the mixer."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from deniably.survey.mixer import Mixer
+from deniably.survey.survey import Survey, as_survey
+from deniably.trust.envelope import OpeningKey, new_opening_key, open_inner, open_outer
+from deniably.trust.mixed_survey import MixedSurvey, mixed_survey
+from deniably.trust.signing import new_key
+from deniably_server.storage.mixer_store import MixerKeys, MixerStore
+from deniably_server.storage.store import Store
+from spec.cases.mixers import mixed
+from spec.cases.questions import ask, choices, condition, subset
+from support.material import Server
+from support.mixing import UNTIL, MixerServer, Parties
+
+BY = "Works council of Example Ltd"
+WHO = "University of Northfield"
+LENGTH = 192
+
+
+def yes_no(name: str, label: str) -> dict[str, Any]:
+    """A yes/no question at odds 8."""
+    eight = subset(2, own=8)
+    return ask(name, "yes_no", eight, choices=choices("yes", "no"), claim={"odds": "8"}) | {
+        "label": label
+    }
+
+
+def which(name: str, *names: str, **more: Any) -> dict[str, Any]:
+    """A question with several choices at odds 8."""
+    of = subset(len(names), own=8)
+    return ask(name, "select_one", of, choices=choices(*names), claim={"odds": "8"}) | more
+
+
+SIX = [yes_no(f"q{number}", f"Question number {number}?") for number in range(1, 7)]
+CONDITIONAL = [
+    yes_no("smoker", "Do you smoke?"),
+    which("much", "little", "much", "not_applicable", show_if=condition("smoker", "yes")),
+]
+
+
+@dataclass(frozen=True)
+class Through:
+    """A published survey, and the private keys of both parties."""
+
+    survey: Survey
+    mixer: MixerKeys
+    server: OpeningKey
+
+    @property
+    def digest(self) -> str:
+        return self.survey.digest
+
+    def terms(self, *, invited: bool = False) -> MixedSurvey:
+        """What the mixer agrees to."""
+        return mixed_survey(self.survey, invited=invited)
+
+    def opened(self, sealed: bytes) -> tuple[str, list[dict[str, Any]], list[str]]:
+        """The code in an outer envelope, the reports, and the hash of each inner envelope."""
+        assert isinstance(self.survey.mixer, Mixer)
+        length, count = self.survey.mixer.length, len(self.survey.questions)
+        outer = open_outer(self.mixer.opening, self.digest, sealed, length, count)
+        reports = [
+            json.loads(open_inner(self.server, self.digest, each, length)) for each in outer.inner
+        ]
+        return outer.code, reports, [hashlib.sha256(each).hexdigest() for each in outer.inner]
+
+
+class TwoParties:
+    """A server and a mixer. Surveys are put straight into the server's store."""
+
+    def __init__(self, folder: Path) -> None:
+        self.server = Server(folder / "deniably.db")
+        self.mixer = MixerServer(folder / "mixer.db")
+        self.url = self.server.url
+
+    def publish(
+        self,
+        name: str,
+        questions: list[dict[str, Any]],
+        *,
+        accept: bool = True,
+        invited: bool = False,
+        **more: Any,
+    ) -> Through:
+        """A survey that the mixer has agreed to, unless ``accept`` is false."""
+        server, keys = new_opening_key(), MixerKeys(new_opening_key(), new_key())
+        mixer = {
+            "address": self.mixer.url,
+            "by": BY,
+            "key": keys.opening.public,
+            "signing": keys.signing.author,
+            "open": server.public,
+            "length": LENGTH,
+        } | more.pop("mixer", {})
+        written = {"title": "Honesty at work", "contact": WHO} | more
+        definition = mixed(*questions, name=name, mixer=mixer, **written)
+        through = Through(as_survey(definition), keys, server)
+        self.server.publish(through.survey)
+        if accept:
+            self.accept(through, invited=invited)
+        return through
+
+    def accept(self, through: Through, *, invited: bool = False, until: str = UNTIL) -> None:
+        with closing(self.mixer_store()) as store:
+            Parties(through.terms(invited=invited), through.mixer, through.server).accept(
+                store, until
+            )
+
+    def invite(self, through: Through) -> str:
+        with closing(self.mixer_store()) as store:
+            return store.invite(through.digest, 1)[0]
+
+    def held(self, through: Through) -> int:
+        """How many envelopes the mixer holds."""
+        with closing(self.mixer_store()) as store:
+            return store.senders(through.digest)
+
+    def close_at_mixer(self, through: Through) -> None:
+        with closing(self.mixer_store()) as store:
+            store.close_survey(through.digest)
+
+    def close(self, through: Through) -> None:
+        with closing(Store(str(self.server.database))) as store:
+            store.close_survey(through.survey.name)
+
+    def mixer_store(self) -> MixerStore:
+        return MixerStore(str(self.mixer.database))
+
+    def kill(self) -> None:
+        self.server.kill()
+        self.mixer.kill()
