@@ -24,7 +24,7 @@ from deniably_server.storage.mixer_store import MixerKeys, MixerStore
 from deniably_server.storage.writing import envelopes
 from deniably_server.storage.writing.commit import Outcome
 from support.material import contents
-from support.mixing import Parties, parties
+from support.mixing import NOWHERE, Parties, parties
 
 
 @pytest.fixture
@@ -45,12 +45,12 @@ def mix(store: MixerStore) -> Parties:
 def test_a_survey_is_accepted_once_and_its_terms_never_change(store: MixerStore) -> None:
     mix, other = parties(), parties()
 
-    assert store.accept(mix.survey, mix.mixer, "2999-12-31")
-    assert not store.accept(mix.survey, mix.mixer, "2999-12-31")
+    assert store.accept(mix.survey, mix.mixer, "2999-12-31", NOWHERE)
+    assert not store.accept(mix.survey, mix.mixer, "2999-12-31", NOWHERE)
     with pytest.raises(Conflict, match="on other terms"):
-        store.accept(mix.survey, mix.mixer, "2999-12-30")
+        store.accept(mix.survey, mix.mixer, "2999-12-30", NOWHERE)
     with pytest.raises(Conflict, match="other keys"):
-        store.accept(other.survey, mix.mixer, "2999-12-31")
+        store.accept(other.survey, mix.mixer, "2999-12-31", NOWHERE)
     assert store.in_state("open") == [mix.survey.digest]
 
 

@@ -21,13 +21,15 @@ from deniably.trust.mixed_survey import MixedQuestion, MixedSurvey
 from deniably.trust.sealed_report import seal_value
 from deniably.trust.signing import new_key
 from deniably_server.mixing.envelopes import begin_envelope
-from deniably_server.storage.mixer_store import MixerKeys, MixerStore
+from deniably_server.storage.mixer_store import MixerKeys, MixerStore, SurveySource
 from support.material import Server
 
 OCTETS = {"Content-Type": "application/octet-stream"}
 YES_NO = SubsetSelection(k=2, omega=1, own=8, other=1)
 FIVE = SubsetSelection(k=5, omega=1, own=8, other=1)
 UNTIL = "2999-12-31"
+NOWHERE = SurveySource("http://127.0.0.1:9", "workplace")
+"""Of a survey whose server never answers."""
 
 
 def questions(count: int = 2) -> tuple[MixedQuestion, ...]:
@@ -46,7 +48,7 @@ class Parties:
 
     def accept(self, store: MixerStore, until: str = UNTIL) -> Parties:
         """The mixer accepts the survey."""
-        store.accept(self.survey, self.mixer, until)
+        store.accept(self.survey, self.mixer, until, NOWHERE)
         return self
 
     def outer(self, value: int = 0, code: str = "") -> bytes:
@@ -118,7 +120,7 @@ def kept_batch(store: MixerStore, digest: str) -> Batch:
     """A stored batch, whose signature and digest are right."""
     found = store.batch(digest)
     manifest = msgspec.json.decode(found.manifest, type=Manifest)
-    batch = Batch(manifest, found.signature, whole(store, digest))
+    batch = Batch(manifest, found.signature, [whole(store, digest)])
     batch.check(store.accepted(digest).survey.signing)
     assert hashlib.sha256(batch.envelopes).hexdigest() == manifest.sha256
     return batch

@@ -3,6 +3,9 @@
 Blanks are drawn here and forgotten here. A mixer that could make them again could take them out
 again, and of two batches with the same people the blanks would average out. So a batch is on disk
 before its first byte leaves, and what leaves is read from the disk.
+
+A batch is in memory once, without the outer envelopes: these are read and opened one by one, and
+the batch is written in pieces.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ def finish(store: MixerStore, digest: str) -> None:
     """Makes the batch of a closed survey, if it has none. Where fewer people sent than the survey
     needs, deletes all that they sent instead."""
     survey, keys = store.accepted(digest).survey, store.keys(digest)
-    people = _without_copies(_opened(survey, keys, store.sealed(digest)))
+    people = _without_copies(_opened(survey, keys, store.each_sealed(digest)))
     if len(people) < survey.minimum:
         store.too_few(digest)
     else:
@@ -31,13 +34,15 @@ def finish(store: MixerStore, digest: str) -> None:
 def make_batch(survey: MixedSurvey, keys: MixerKeys, people: Iterable[tuple[bytes, ...]]) -> Batch:
     """Returns a batch of people's inner envelopes and as many blanks of each question as the survey
     says. Each call draws other blanks."""
-    people = list(people)
-    envelopes = [each for inner in people for each in inner]
+    senders, envelopes = 0, list[bytes]()
+    for inner in people:
+        senders += 1
+        envelopes += inner
     envelopes += (
         make_blank(survey, question) for question in survey.questions for _ in range(survey.blanks)
     )
     return batch_of(
-        survey.digest, envelopes, blanks=survey.blanks, senders=len(people), key=keys.signing
+        survey.digest, envelopes, blanks=survey.blanks, senders=senders, key=keys.signing
     )
 
 

@@ -5,12 +5,17 @@ from __future__ import annotations
 import re
 import secrets
 from dataclasses import dataclass
+from collections.abc import Iterator
 from threading import Event
+
+import msgspec
 
 from deniably.trust.batch import Batch
 from deniably.trust.envelope import OpeningKey, read_opening_key
 from deniably.trust.invitation_codes import new_code
 from deniably.trust.mixed_survey import MixedSurvey, read_mixed_survey
+from deniably.trust.mixer_offer import MixerOffer
+from deniably.trust.register import ChainHead
 from deniably.trust.signing import Key, read_key
 from deniably_server.errors import Closed, Conflict, Gone, NotFound
 from deniably_server.storage.base_store import BaseStore, one_state
@@ -19,7 +24,7 @@ from deniably_server.storage.tables.envelopes import (
     count_envelopes,
     holds,
     remove_envelopes,
-    sealed_envelopes,
+    sealed_after,
 )
 from deniably_server.storage.tables.invitations import (
     InvitationCounts,
@@ -32,16 +37,26 @@ from deniably_server.storage.tables.invitations import (
 from deniably_server.storage.tables.mixes import (
     Mix,
     MixState,
+    all_mixes,
     enter_manifest,
     enter_mix,
     enter_mixer_keys,
+    enter_reason,
     find_manifest,
     find_mix,
     find_mixer_keys,
+    find_reason,
     mixes_in,
     remove_mixer_keys,
     set_state,
     state_of,
+)
+from deniably_server.storage.tables.offers import (
+    OfferRow,
+    count_offers,
+    enter_offer,
+    find_offer,
+    remove_offer,
 )
 from deniably_server.storage.tables.pieces import enter_pieces, piece_from, remove_pieces
 from deniably_server.storage.writing.envelopes import EnvelopeWrite, EnvelopeWriter
@@ -51,7 +66,11 @@ from deniably_server.storage.writing.writer import Observer, Writer
 _DIGEST = re.compile("[0-9a-f]{64}")
 _INVITATIONS = "invitations_hmac_sha256"
 """The setting with the key of the hashes of invitation codes."""
-_CLOSED: tuple[MixState, ...] = ("closed", "made", "passed", "too few")
+_CLOSED: tuple[MixState, ...] = ("closed", "made", "passed", "too few", "refused", "given up")
+_DELETED: tuple[MixState, ...] = ("passed", "too few", "given up")
+_FIRST = b""
+_PORTION = 1_000
+"""The envelopes that are read at once."""
 
 
 @dataclass(frozen=True)
@@ -62,12 +81,31 @@ class MixerKeys:
     signing: Key
 
 
+class SurveySource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where a survey is published: the address of its ``server``, without a slash at its end, and
+    its ``name`` there. ``register`` is the end of the server's register when the mixer accepted the
+    survey: a later one has to continue it."""
+
+    server: str
+    name: str
+    register: ChainHead = ChainHead()
+
+
 @dataclass(frozen=True)
 class AcceptedSurvey:
     """A survey that a mixer takes envelopes for, up to the day ``until`` (UTC)."""
 
     survey: MixedSurvey
     until: str
+    source: SurveySource
+
+
+@dataclass(frozen=True)
+class Offered:
+    """An offer that no survey uses yet, and its private keys."""
+
+    offer: MixerOffer
+    keys: MixerKeys
 
 
 @dataclass(frozen=True)
@@ -89,15 +127,53 @@ class MixerStore(BaseStore):
         self.needs_batch = Event()
         """Set after a closing and at the start, when a batch may have to be made."""
         self.needs_batch.set()
+        self.needs_server = Event()
+        """Set once a batch is made, and at the start, when one may have to be passed on."""
+        self.needs_server.set()
 
     def _new_writer(self) -> Writer:
         return EnvelopeWriter(self.engine, self._observer)
 
+    # --- offers -----------------------------------------------------------------------------
+
+    def keep_offer(self, offered: Offered) -> None:
+        """Stores an offer with its private keys, for the survey that will use it."""
+        keys = offered.keys
+        row = OfferRow(
+            keys.opening.text.decode(),
+            keys.signing.text.decode(),
+            msgspec.json.encode(offered.offer).decode(),
+        )
+        with self._transaction() as database:
+            enter_offer(database, offered.offer.key, row)
+
+    def offered(self, key: str) -> Offered:
+        """Returns the offer with this public key of envelopes. Raises NotFound where this mixer
+        made none, or another survey uses it."""
+        with self._reading() as database:
+            row = find_offer(database, key)
+        if row is None:
+            raise NotFound(
+                "this mixer made no such offer, or another survey uses it: an offer is for one"
+                " survey"
+            )
+        offer = msgspec.json.decode(row.offer, type=MixerOffer)
+        return Offered(
+            offer, MixerKeys(read_opening_key(row.opening.encode()), read_key(row.signing.encode()))
+        )
+
+    def offers(self) -> int:
+        """Returns the number of offers that no survey uses yet."""
+        with self._reading() as database:
+            return count_offers(database)
+
     # --- surveys ----------------------------------------------------------------------------
 
-    def accept(self, survey: MixedSurvey, keys: MixerKeys, until: str) -> bool:
-        """Begins to take envelopes for a survey, up to the day ``until``. Returns False if it was
-        accepted before.
+    def accept(
+        self, survey: MixedSurvey, keys: MixerKeys, until: str, source: SurveySource
+    ) -> bool:
+        """Begins to take envelopes for a survey, up to the day ``until``; its offer is used up.
+        Returns False if it was accepted before.
 
         Raises Conflict where it was accepted on other terms, or where the survey names other keys.
         """
@@ -108,23 +184,26 @@ class MixerStore(BaseStore):
                 if (known.terms, known.until) != (survey.text, until):
                     raise Conflict("this survey was accepted on other terms, and they never change")
                 return False
-            enter_mix(database, survey.digest, survey.text, until)
+            where = msgspec.json.encode(source).decode()
+            enter_mix(database, survey.digest, survey.text, until, where)
             opening, signing = keys.opening.text.decode(), keys.signing.text.decode()
             enter_mixer_keys(database, survey.digest, opening, signing)
+            remove_offer(database, survey.key)
         return True
 
     def accepted(self, digest: str) -> AcceptedSurvey:
         """Returns the survey whose definition has this digest. Raises NotFound for others."""
         if (known := self._accepted.get(digest)) is None:
             mix = self._mix(digest)
-            known = AcceptedSurvey(read_mixed_survey(mix.terms), mix.until)
+            source = msgspec.json.decode(mix.source, type=SurveySource)
+            known = AcceptedSurvey(read_mixed_survey(mix.terms), mix.until, source)
             self._accepted[digest] = known  # it never changes
         return known
 
     def keys(self, digest: str) -> MixerKeys:
         """Returns the private keys of a survey. Raises NotFound for an unknown one, and Gone once
         they are deleted, be it by another process."""
-        if self.state(digest) in ("passed", "too few"):
+        if self.state(digest) in _DELETED:
             self._keys.pop(digest, None)
             raise Gone(self._gone(digest))
         if (known := self._keys.get(digest)) is None:
@@ -146,6 +225,27 @@ class MixerStore(BaseStore):
         with self._reading() as database:
             return mixes_in(database, state)
 
+    def digests(self) -> list[str]:
+        """Returns the digests of all surveys that were ever accepted."""
+        with self._reading() as database:
+            return all_mixes(database)
+
+    def digest_of(self, name: str) -> str:
+        """Returns the digest of the survey with this ``name``, or with this digest.
+
+        Raises NotFound where there is none, and Conflict where surveys of two servers have the
+        name.
+        """
+        if _DIGEST.fullmatch(name):
+            self.accepted(name)
+            return name
+        found = [each for each in self.digests() if self.accepted(each).source.name == name]
+        if not found:
+            raise NotFound(_UNKNOWN)
+        if len(found) > 1:
+            raise Conflict(f"{len(found)} surveys have this name; write the digest instead")
+        return found[0]
+
     # --- envelopes --------------------------------------------------------------------------
 
     def begin(self, write: EnvelopeWrite) -> None:
@@ -164,8 +264,19 @@ class MixerStore(BaseStore):
 
     def sealed(self, digest: str) -> list[bytes]:
         """Returns the envelopes of a survey, in the order of their hashes."""
-        with self._connection() as database, one_state(database):
-            return list(sealed_envelopes(database, digest))
+        return list(self.each_sealed(digest))
+
+    def each_sealed(self, digest: str) -> Iterator[bytes]:
+        """Yields the envelopes of a survey, in the order of their hashes, with few in memory at a
+        time. No transaction lasts: of a closed survey they stay the same."""
+        key = _FIRST
+        while True:
+            with self._reading() as database:
+                portion = sealed_after(database, digest, key, _PORTION)
+            if not portion:
+                return
+            yield from (sealed for _, sealed in portion)
+            key = portion[-1][0]
 
     # --- invitations ------------------------------------------------------------------------
 
@@ -234,10 +345,11 @@ class MixerStore(BaseStore):
         with self._transaction() as database:
             if state_of(database, digest) != "closed":
                 return False
-            enter_pieces(database, digest, batch.envelopes)
+            enter_pieces(database, digest, batch.ascending)
             enter_manifest(database, digest, batch.manifest.canonical.decode(), batch.signature)
             set_state(database, digest, "made")
         self.needs_rewrite.set()
+        self.needs_server.set()
         return True
 
     def batch(self, digest: str) -> StoredBatch:
@@ -262,6 +374,32 @@ class MixerStore(BaseStore):
         """Deletes a survey's envelopes, codes, batch and keys, once the batch was taken. Its
         manifest stays."""
         self._delete(digest, "made", "passed")
+
+    def refused(self, digest: str, reason: str) -> None:
+        """Records that the survey's server refused the batch for good, and why. Nothing is deleted
+        before ``give_up``."""
+        with self._transaction() as database:
+            if state_of(database, digest) == "made":
+                set_state(database, digest, "refused")
+                enter_reason(database, digest, reason)
+
+    def reason(self, digest: str) -> str:
+        """Returns why the survey's server refused the batch; empty where it did not."""
+        with self._reading() as database:
+            return find_reason(database, digest)
+
+    def give_up(self, digest: str) -> None:
+        """Deletes all that came to a survey whose batch no server takes.
+
+        Raises NotFound for an unknown survey, and Conflict unless its batch is made and was not
+        taken.
+        """
+        state = self.state(digest)
+        if state not in ("made", "refused"):
+            raise Conflict(
+                "only a batch that its server does not take can be deleted; this survey has none"
+            )
+        self._delete(digest, state, "given up")
 
     def _delete(self, digest: str, before: MixState, after: MixState) -> None:
         """Deletes all that came to a survey in one transaction, and then what is left on disk."""
@@ -300,13 +438,14 @@ class MixerStore(BaseStore):
             with self._reading() as database:
                 mix = find_mix(database, digest)
         if mix is None:
-            raise NotFound("this mixer takes no envelopes for such a survey")
+            raise NotFound(_UNKNOWN)
         return mix
 
     def _gone(self, digest: str) -> str:
         return WHY_GONE[self.state(digest)]
 
 
+_UNKNOWN = "this mixer takes no envelopes for such a survey"
 WHY_GONE: dict[MixState, str] = {
     "open": "the mixer takes no more envelopes for this survey",
     "closed": "the survey is closed",
@@ -314,5 +453,8 @@ WHY_GONE: dict[MixState, str] = {
     "passed": "the survey is closed; the mixer passed all envelopes on and deleted them",
     "too few": "the survey is closed; fewer people sent than it needs, so the mixer deleted all"
     " envelopes",
+    "refused": "the survey is closed",
+    "given up": "the survey is closed; its server did not take the envelopes, so the mixer deleted"
+    " them",
 }
 """Why a mixer takes no envelopes, by the state of the survey."""

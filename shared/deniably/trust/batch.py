@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -43,11 +43,16 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class Batch:
-    """Envelopes of one length, ascending by their bytes, and the mixer's signed manifest."""
+    """Envelopes of one length, ``ascending`` by their bytes, and the mixer's signed manifest."""
 
     manifest: Manifest
     signature: str
-    envelopes: bytes
+    ascending: Sequence[bytes]
+
+    @property
+    def envelopes(self) -> bytes:
+        """All envelopes, one after the other: a copy of the whole batch."""
+        return b"".join(self.ascending)
 
     def check(self, signing: str) -> None:
         """Raises BadSignature unless the mixer with this public key signed the manifest."""
@@ -63,7 +68,8 @@ def batch_of(
     so their order is random, and a reader of the batch can check it.
     """
     ascending = sorted(envelopes)
-    body = b"".join(ascending)
-    digest = hashlib.sha256(body).hexdigest()
-    manifest = Manifest(blanks, len(ascending), senders, digest, survey)
-    return Batch(manifest, key.sign_text(manifest.message).value, body)
+    body = hashlib.sha256()  # fed one by one, as a large batch should be in memory once
+    for each in ascending:
+        body.update(each)
+    manifest = Manifest(blanks, len(ascending), senders, body.hexdigest(), survey)
+    return Batch(manifest, key.sign_text(manifest.message).value, ascending)

@@ -295,16 +295,29 @@ MIXED = (
 
 MIXER = (
     # The surveys that a mixer takes envelopes for, each under the digest of its definition.
-    # ``until`` is the last day on which it takes any. ``manifest`` and ``signature`` are of the
-    # batch, empty before it is made.
+    # ``until`` is the last day on which it takes any, ``source`` says where the survey is published.
+    # ``manifest`` and ``signature`` are of the batch, empty before it is made. ``reason`` says why
+    # the survey's server refused the batch, if it did.
     """
     CREATE TABLE mixes (
         survey TEXT PRIMARY KEY CHECK (length(survey) = 64),
         terms TEXT NOT NULL,
         until TEXT NOT NULL CHECK (length(until) = 10),
-        state TEXT NOT NULL CHECK (state IN ('open', 'closed', 'made', 'passed', 'too few')),
+        source TEXT NOT NULL,
+        state TEXT NOT NULL CHECK (state IN
+            ('open', 'closed', 'made', 'passed', 'too few', 'refused', 'given up')),
         manifest TEXT NOT NULL DEFAULT '',
-        signature TEXT NOT NULL DEFAULT ''
+        signature TEXT NOT NULL DEFAULT '',
+        reason TEXT NOT NULL DEFAULT ''
+    )
+    """,
+    # Keys that were offered and that no survey uses yet, under the public key of envelopes.
+    """
+    CREATE TABLE offers (
+        key TEXT PRIMARY KEY,
+        opening TEXT NOT NULL,
+        signing TEXT NOT NULL,
+        offer TEXT NOT NULL
     )
     """,
     # The private keys: what opens envelopes, and what signs. They are deleted with the envelopes.

@@ -142,7 +142,7 @@ MIXER_STEPS = (
         _NEVER,
         """
         CREATE TRIGGER terms_never_change
-        BEFORE UPDATE OF survey, terms, until ON mixes
+        BEFORE UPDATE OF survey, terms, until, source ON mixes
         EXECUTE FUNCTION never('the terms of a survey never change')
         """,
         """
@@ -154,7 +154,8 @@ MIXER_STEPS = (
         CREATE TRIGGER a_mix_only_goes_on
         BEFORE UPDATE OF state ON mixes FOR EACH ROW
         WHEN (NOT (OLD.state, NEW.state) IN (
-            ('open', 'closed'), ('closed', 'made'), ('closed', 'too few'), ('made', 'passed')))
+            ('open', 'closed'), ('closed', 'made'), ('closed', 'too few'), ('made', 'passed'),
+            ('made', 'refused'), ('made', 'given up'), ('refused', 'given up')))
         EXECUTE FUNCTION never('a survey is closed once, and its batch is made once')
         """,
         """

@@ -142,7 +142,7 @@ MIXER_STEPS = (
         *map(_strict, MIXER),
         """
         CREATE TRIGGER terms_never_change
-        BEFORE UPDATE OF survey, terms, until ON mixes
+        BEFORE UPDATE OF survey, terms, until, source ON mixes
         BEGIN SELECT RAISE(ABORT, 'the terms of a survey never change'); END
         """,
         """
@@ -153,7 +153,8 @@ MIXER_STEPS = (
         CREATE TRIGGER a_mix_only_goes_on
         BEFORE UPDATE OF state ON mixes
         WHEN NOT (OLD.state, NEW.state) IN (VALUES
-            ('open', 'closed'), ('closed', 'made'), ('closed', 'too few'), ('made', 'passed'))
+            ('open', 'closed'), ('closed', 'made'), ('closed', 'too few'), ('made', 'passed'),
+            ('made', 'refused'), ('made', 'given up'), ('refused', 'given up'))
         BEGIN SELECT RAISE(ABORT, 'a survey is closed once, and its batch is made once'); END
         """,
         """

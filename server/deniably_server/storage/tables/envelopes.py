@@ -5,7 +5,7 @@ The hash is as good as random, and rows are stored in its order.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from deniably_server.storage.engines.engine import Connection
 
@@ -37,10 +37,16 @@ def count_envelopes(database: Connection, survey: str) -> int:
     return int(database.execute(sql, [survey]).fetchone()[0])
 
 
-def sealed_envelopes(database: Connection, survey: str) -> Iterator[bytes]:
-    """Yields every envelope of a survey, in the order of the hashes. Call it in a transaction."""
-    rows = database.each("SELECT sealed FROM envelopes WHERE survey = ? ORDER BY hash", [survey])
-    return (bytes(sealed) for (sealed,) in rows)
+def sealed_after(
+    database: Connection, survey: str, key: bytes, count: int
+) -> list[tuple[bytes, bytes]]:
+    """Returns the next ``count`` envelopes of a survey behind the hash ``key``, in the order of the
+    hashes, each with its own."""
+    rows = database.execute(
+        "SELECT hash, sealed FROM envelopes WHERE survey = ? AND hash > ? ORDER BY hash LIMIT ?",
+        [survey, key, count],
+    )
+    return [(bytes(found), bytes(sealed)) for found, sealed in rows]
 
 
 def remove_envelopes(database: Connection, survey: str) -> None:

@@ -6,33 +6,40 @@ from typing import Literal, NamedTuple, cast
 
 from deniably_server.storage.engines.engine import Connection
 
-MixState = Literal["open", "closed", "made", "passed", "too few"]
+MixState = Literal["open", "closed", "made", "passed", "too few", "refused", "given up"]
 """Takes envelopes; takes none, and has no batch yet; has a batch; the batch was taken, and all is
-deleted; all was deleted, because fewer people sent than the survey needs."""
+deleted; all was deleted, because fewer people sent than the survey needs; the survey's server
+refused the batch; the mixer's owner deleted the batch, which was not taken."""
 
 
 class Mix(NamedTuple):
     """A row of the table: a survey's ``terms`` as JSON, the last day on which the mixer takes
-    envelopes, and the state."""
+    envelopes, where the survey is published (``source``, JSON), and the state."""
 
     terms: str
     until: str
+    source: str
     state: MixState
 
 
-def enter_mix(database: Connection, survey: str, terms: str, until: str) -> None:
+def enter_mix(database: Connection, survey: str, terms: str, until: str, source: str) -> None:
     """Stores a new survey, open, under the digest of its definition."""
     database.execute(
-        "INSERT INTO mixes (survey, terms, until, state) VALUES (?, ?, ?, 'open')",
-        [survey, terms, until],
+        "INSERT INTO mixes (survey, terms, until, source, state) VALUES (?, ?, ?, ?, 'open')",
+        [survey, terms, until, source],
     )
 
 
 def find_mix(database: Connection, survey: str) -> Mix | None:
     """Returns the row of a survey; None if the mixer does not know it."""
-    sql = "SELECT terms, until, state FROM mixes WHERE survey = ?"
+    sql = "SELECT terms, until, source, state FROM mixes WHERE survey = ?"
     row = database.execute(sql, [survey]).fetchone()
-    return None if row is None else Mix(str(row[0]), str(row[1]), cast(MixState, row[2]))
+    return None if row is None else Mix(*map(str, row[:3]), cast(MixState, row[3]))
+
+
+def all_mixes(database: Connection) -> list[str]:
+    """Returns the digests of all surveys, in their order."""
+    return [str(survey) for (survey,) in database.execute("SELECT survey FROM mixes ORDER BY 1")]
 
 
 def mixes_in(database: Connection, state: MixState) -> list[str]:
@@ -50,6 +57,17 @@ def state_of(database: Connection, survey: str) -> MixState | None:
 def set_state(database: Connection, survey: str, state: MixState) -> None:
     """Moves a survey on. The database refuses any way but those that there are."""
     database.execute("UPDATE mixes SET state = ? WHERE survey = ?", [state, survey])
+
+
+def enter_reason(database: Connection, survey: str, reason: str) -> None:
+    """Stores why the survey's server refused the batch."""
+    database.execute("UPDATE mixes SET reason = ? WHERE survey = ?", [reason, survey])
+
+
+def find_reason(database: Connection, survey: str) -> str:
+    """Returns why the survey's server refused the batch; empty where it did not."""
+    row = database.execute("SELECT reason FROM mixes WHERE survey = ?", [survey]).fetchone()
+    return "" if row is None else str(row[0])
 
 
 def enter_manifest(database: Connection, survey: str, manifest: str, signature: str) -> None:
