@@ -139,6 +139,13 @@ MIXER_SETTINGS = (
         " itself has none.",
         least=0,
     ),
+    Setting(
+        "mixer_room",
+        50,
+        "MB of envelopes that are stored from one network address in a day (UTC), where nobody"
+        " needs an invitation. 0 means no limit; this machine itself has none.",
+        least=0,
+    ),
 )
 """The settings of a mixer. Those that a server has, too, mean the same."""
 

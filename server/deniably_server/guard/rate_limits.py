@@ -117,13 +117,39 @@ class RecentUse(Buckets):
         return max(0.0, self._full[place] - self._clock())
 
 
+class DailyRoom(Buckets):
+    """How many bytes each address has stored in the current UTC day: at most ``most``."""
+
+    def __init__(
+        self, most: int, clock: Callable[[], float] = monotonic, wall: Callable[[], float] = time
+    ) -> None:
+        self._most = most
+        super().__init__(clock, wall)
+
+    def take(self, address: str, size: int) -> bool:
+        """Counts ``size`` bytes of an address; returns False, and counts nothing, where they are
+        too many."""
+        place = self._place(address)
+        with self._lock:
+            used = self._full[place] + size
+            if used > self._most:
+                return False
+            self._full[place] = used
+            return True
+
+    def wait(self) -> int:
+        """Returns the seconds until the day ends."""
+        return ceil(_DAY - self._wall() % _DAY)
+
+
 @dataclass(frozen=True)
 class ServerLimits:
     """The rate limits of a server; None is no limit.
 
     Per network address, ``reports`` counts reports, ``trades`` invitations exchanged for tickets,
     and ``failures`` wrong tokens, links and codes. ``checks`` counts checks of drafts, per token or
-    browser. ``proxies`` is the number of trusted proxies.
+    browser. ``room`` counts the bytes that a mixer stores. ``proxies`` is the number of trusted
+    proxies.
     """
 
     reports: Limit | None
@@ -131,6 +157,7 @@ class ServerLimits:
     failures: Limit | None
     proxies: int
     checks: Limit = field(default_factory=lambda: Limit(CHECKS), compare=False)
+    room: DailyRoom | None = None
 
     def admit(self, environ: WSGIEnvironment) -> str | None:
         """Counts one request with reports. Returns the network address that it was counted for, or
@@ -167,6 +194,16 @@ class ServerLimits:
             wait = self.checks.wait(asker)
             raise TooMany(f"you ask for more than {CHECKS} checks in a minute", wait)
 
+    def count_bytes(self, environ: WSGIEnvironment, size: int) -> None:
+        """Counts ``size`` bytes that are to be stored for the request's address.
+
+        Raises TooMany where the address has stored as much as it may today.
+        """
+        address = None if self.room is None else network_of(environ, self.proxies)
+        if self.room is not None and address is not None and not self.room.take(address, size):
+            why = "your network has sent as much as is stored from one network in a day"
+            raise TooMany(why, self.room.wait())
+
     def _count(self, environ: WSGIEnvironment, limit: Limit | None, what: str) -> str | None:
         """Take one token. Returns the address, or None if it is not limited. Raises TooMany."""
         return None if limit is None else _take(limit, network_of(environ, self.proxies), what)
@@ -196,15 +233,16 @@ def _take(limit: Limit, address: str | None, what: str) -> str | None:
     return address
 
 
-def limits_of(reports: int, failures: int, proxies: int) -> ServerLimits:
+def limits_of(reports: int, failures: int, proxies: int, room: int = 0) -> ServerLimits:
     """Returns the limits of a server: at most ``reports`` reports and ``failures`` wrong tokens a
-    minute from each network address, where 0 means no limit. ``proxies`` is the number of trusted
-    proxies."""
+    minute from each network address, and of a mixer at most ``room`` bytes a day, where 0 means no
+    limit. ``proxies`` is the number of trusted proxies."""
     return ServerLimits(
         reports=Limit(reports) if reports else None,
         trades=Limit(reports) if reports else None,  # everybody who is invited trades once
         failures=Limit(failures) if failures else None,
         proxies=proxies,
+        room=DailyRoom(room) if room else None,
     )
 
 

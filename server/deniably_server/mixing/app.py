@@ -25,6 +25,8 @@ from deniably_server.web.problems import problems, refuse
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
 
+_MB = 1_000_000
+
 
 def create_mixer(
     config: Mapping[str, object],
@@ -33,14 +35,17 @@ def create_mixer(
 ) -> Flask:
     """Returns the WSGI application of a mixer.
 
-    ``config`` has the settings HOSTS, RATE, FAILURES and PROXIES. Each of the ``observers`` is
-    called with every answered request.
+    ``config`` has the settings HOSTS, RATE, FAILURES, PROXIES and MIXER_ROOM. Each of the
+    ``observers`` is called with every answered request.
     """
     app = Flask("deniably_server.mixing", static_folder=None, template_folder=None)
     app.config["PROVIDE_AUTOMATIC_OPTIONS"] = False  # a layer answers them
     app.config.from_mapping(config, MAX_CONTENT_LENGTH=READ_AT_MOST)
     app.url_map.merge_slashes = False
-    limits = limits_of(*(cast(int, config[key]) for key in ("RATE", "FAILURES", "PROXIES")))
+    rate, failures, proxies, room = (
+        cast(int, config[key]) for key in ("RATE", "FAILURES", "PROXIES", "MIXER_ROOM")
+    )
+    limits = limits_of(rate, failures, proxies, room * _MB)
     attach_state(app, store, limits)
     attach_mixer(app, store)
     app.register_error_handler(Exception, _refusal)

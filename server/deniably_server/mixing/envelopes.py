@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -39,11 +40,19 @@ class BegunEnvelope(NamedTuple):
                 raise Uninvited("this is no code of an invitation to this survey")
 
 
-def begin_envelope(store: MixerStore, digest: str, sealed: bytes) -> BegunEnvelope:
+def begin_envelope(
+    store: MixerStore,
+    digest: str,
+    sealed: bytes,
+    count: Callable[[int], object] = lambda size: None,
+) -> BegunEnvelope:
     """Opens an envelope to the survey with this digest, and begins to store it as it came.
 
     What is opened is looked at, and not kept: an envelope that cannot be opened must not spoil the
-    batch. Raises BadEnvelope for any fault, Uninvited and Used for its code, NotFound for an
+    batch. ``count`` is called with the bytes of one that is new and needs no invitation, and may
+    refuse it: codes bound how much is stored, and without them only the sender's network can.
+
+    Raises BadEnvelope for any fault, Uninvited and Used for its code, NotFound for an
     unknown survey, Gone after the closing or the mixer's last day, and Unavailable while the mixer
     stops.
     """
@@ -63,8 +72,11 @@ def begin_envelope(store: MixerStore, digest: str, sealed: bytes) -> BegunEnvelo
             raise Uninvited("this survey is by invitation, and the envelope has no code")
         invitation = store.invitation(digest, opened.code, sealed)
     write = EnvelopeWrite(digest, sealed, invitation)
-    if _today() > accepted.until and not store.holds(digest, write.key):
-        raise Gone(WHY_GONE["open"])
+    over = _today() > accepted.until
+    if (over or invitation is None) and not store.holds(digest, write.key):
+        if over:
+            raise Gone(WHY_GONE["open"])
+        count(len(sealed))
     store.begin(write)
     return BegunEnvelope(write)
 

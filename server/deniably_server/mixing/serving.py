@@ -9,6 +9,7 @@ from typing import cast
 
 from deniably_server.mixing.app import create_mixer
 from deniably_server.mixing.batch_thread import make_batches_after_closings
+from deniably_server.mixing.server_thread import attend_servers
 from deniably_server.order_erasure_thread import erase_order_after_closings
 from deniably_server.storage.engines.database_urls import await_database, engine_at
 from deniably_server.storage.mixer_store import MixerStore
@@ -51,6 +52,7 @@ def _work(config: Mapping[str, object], held: Sequence[socket.socket]) -> None:
     store = MixerStore(str(config["DATABASE"]))
     app = create_mixer(config, store, journal.add)
     make_batches_after_closings(store)
+    attend_servers(store)
     erase_order_after_closings(store)
     follow_parent()
     bridge = Bridge(app, cast(int, config["THREADS"]), _never, _no_other_way)

@@ -56,8 +56,12 @@ def add(digest: str) -> Response:
     limits = current_limits()
     limits.admit(request.environ)
     limits.check_failures(request.environ)
+
+    def count(size: int) -> None:
+        limits.count_bytes(request.environ, size)
+
     try:
-        begun = begin_envelope(_mixer().store, digest, read_body(OCTETS))
+        begun = begin_envelope(_mixer().store, digest, read_body(OCTETS), count)
     except Uninvited:
         limits.count_failure(request.environ)  # codes must not be guessed
         raise

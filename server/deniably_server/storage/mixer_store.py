@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import secrets
-from dataclasses import dataclass
 from collections.abc import Iterator
+from dataclasses import dataclass
 from threading import Event
 
 import msgspec

@@ -5,7 +5,6 @@ Needs NumPy, for the blanks.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from fractions import Fraction
 
@@ -14,7 +13,8 @@ from deniably.authoring.written import WrittenQuestion, WrittenSurvey
 from deniably.core.errors import BadSignature, BadSurvey, Problem
 from deniably.core.exponential import at_most_exp
 from deniably.core.loss import Loss
-from deniably.design.blanks import HiddenPair, blanks_law, least_blanks, mixed_delta
+from deniably.design.blanks import HiddenPair, least_blanks
+from deniably.design.mixer_claim import claimed_epsilon, keeps_claim
 from deniably.design.mixer_plan import DELTA, LOCAL_ODDS
 from deniably.survey.mixer import APART, MixedClaim, Mixer, check_hidden, usual_length
 from deniably.survey.odds import odds_text
@@ -174,13 +174,10 @@ def _blanks(written: WrittenMixer, survey: Survey, claim: MixedClaim) -> int:
             ]
         )
     pairs = [HiddenPair.of(question.mechanism) for question in survey.questions]
-    epsilon, delta = _down(claim.loss.exponent), _ROOM * float(claim.loss.delta)
-    if written.blanks is not None:
-        laws = [blanks_law(written.blanks, pair) for pair in pairs]
-        if mixed_delta(laws, epsilon) <= delta:
-            return written.blanks
+    if written.blanks is not None and keeps_claim(pairs, written.blanks, claim, _ROOM):
+        return written.blanks
     try:
-        least = least_blanks(pairs, epsilon, delta)
+        least = least_blanks(pairs, claimed_epsilon(claim), _ROOM * float(claim.loss.delta))
     except ValueError as error:
         raise BadSurvey([Problem("$.mixer", str(error))]) from None
     if written.blanks is not None:
@@ -194,12 +191,6 @@ def _blanks(written: WrittenMixer, survey: Survey, claim: MixedClaim) -> int:
             ]
         )
     return least
-
-
-def _down(value: Fraction) -> float:
-    """The value as a float that is not above it."""
-    near = float(value)
-    return near if Fraction(near) <= value else math.nextafter(near, 0)
 
 
 def _wanted(written: WrittenMixer) -> Privacy:

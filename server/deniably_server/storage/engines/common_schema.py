@@ -295,9 +295,9 @@ MIXED = (
 
 MIXER = (
     # The surveys that a mixer takes envelopes for, each under the digest of its definition.
-    # ``until`` is the last day on which it takes any, ``source`` says where the survey is published.
-    # ``manifest`` and ``signature`` are of the batch, empty before it is made. ``reason`` says why
-    # the survey's server refused the batch, if it did.
+    # ``until`` is the last day on which it takes any; ``source`` says where the survey is
+    # published. ``manifest`` and ``signature`` are of the batch, empty before it is made.
+    # ``reason`` says why the survey's server refused the batch, if it did.
     """
     CREATE TABLE mixes (
         survey TEXT PRIMARY KEY CHECK (length(survey) = 64),

@@ -34,7 +34,7 @@ def find_mix(database: Connection, survey: str) -> Mix | None:
     """Returns the row of a survey; None if the mixer does not know it."""
     sql = "SELECT terms, until, source, state FROM mixes WHERE survey = ?"
     row = database.execute(sql, [survey]).fetchone()
-    return None if row is None else Mix(*map(str, row[:3]), cast(MixState, row[3]))
+    return None if row is None else Mix(str(row[0]), str(row[1]), str(row[2]), row[3])
 
 
 def all_mixes(database: Connection) -> list[str]:

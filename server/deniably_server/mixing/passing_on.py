@@ -1,0 +1,65 @@
+"""Passes a batch on to the survey's server, piece by piece, from where the server left off.
+
+What is sent is read from the disk, so it is the same bytes however often it is sent.
+"""
+
+from __future__ import annotations
+
+from deniably_server.mixing.survey_server import NoAnswer, Progress, ServerRefused, SurveyServer
+from deniably_server.storage.mixer_store import MixerStore
+
+FINAL = frozenset({"conflict", "bad-batch", "unsigned", "malformed"})
+"""The problems of a batch that will not be taken later either: another one is known, its numbers or
+envelopes are wrong, or its signature is."""
+_TAKEN, _REFUSED = "taken", "refused"
+_STEPS_BACK = 8
+"""How often a server may have fewer bytes than it said before."""
+
+
+def pass_on(store: MixerStore, digest: str) -> None:
+    """Sends the batch of a survey until its server has taken it, and deletes it then. Where the
+    server refuses it for good, records the reason.
+
+    Raises ServerRefused where the server does not take it yet, such as while the survey is open,
+    and NoAnswer where its answers cannot be used. Then try again later.
+    """
+    server = SurveyServer(store.accepted(digest).source)
+    try:
+        state = _sent(store, digest, server)
+    except ServerRefused as error:
+        if error.kind not in FINAL:
+            raise
+        store.refused(digest, error.why)
+        return
+    if state == _TAKEN:
+        store.passed_on(digest)
+    elif state == _REFUSED:
+        store.refused(digest, "the survey's server refused the batch")
+    else:
+        raise NoAnswer("the survey's server has the whole batch and has not looked at it yet")
+
+
+def _sent(store: MixerStore, digest: str, server: SurveyServer) -> str:
+    """Send what the server lacks; returns the batch's state there."""
+    batch = store.batch(digest)
+    now = server.announce(batch.manifest, batch.signature)
+    back = 0
+    while now.state == "open" and now.bytes < now.of:
+        piece = store.batch_from(digest, now.bytes)
+        if not piece:
+            raise NoAnswer("the survey's server asks for more than the batch has")
+        after = _after(server, now, piece)
+        back += after.bytes <= now.bytes and after.state == "open"
+        if back > _STEPS_BACK:
+            raise NoAnswer("the survey's server does not keep what it gets")
+        now = after
+    return now.state
+
+
+def _after(server: SurveyServer, before: Progress, piece: bytes) -> Progress:
+    try:
+        return server.send(before.bytes, piece)
+    except ServerRefused as error:
+        if error.held is None:
+            raise
+        return Progress(error.held, before.of, "open")  # where the server wants to go on
