@@ -13,14 +13,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from deniably.core.errors import BadSignature
+from deniably.core.errors import BadSignature, Refused
 from deniably.survey.mixer import Mixer
 from deniably.survey.survey import Survey, as_survey
 from deniably.trust.mixer_offer import make_offer, read_offer
 from deniably.trust.signing import fingerprint
 from deniably_server.errors import Malformed
+from deniably_server.mixing import accepting
 from deniably_server.mixing.survey_server import source_at
-from deniably_server.storage.mixer_store import MixerStore
+from deniably_server.storage.mixer_store import MixerStore, SurveySource
 from support.cases import for_each
 from support.commands import Done, call, in_a_process
 from support.keys import key_of
@@ -294,9 +295,24 @@ def test_a_claim_that_the_blanks_do_not_keep_is_refused(
 
 
 def test_the_surveys_own_host_is_no_mixers(server: SurveyServer, database: Path) -> None:
-    survey = server.publish(offered(database, "http://127.0.0.1:7999"))
+    port = server.url.rpartition(":")[2]
+    survey = server.publish(offered(database, f"http://localhost:{port}"))
 
     assert "have one host, 127.0.0.1" in refusal(survey, server, database)
+
+
+def test_one_host_is_one_whatever_the_port(server: SurveyServer, database: Path) -> None:
+    survey = server.publish(offered(database, "https://both.example.net:8443"))
+    source = SurveySource("https://both.example.net", survey.name)
+
+    with pytest.raises(Refused, match=r"have one host, both\.example\.net"):
+        accepting._refuse_own_host(mixer_of(survey), source)
+
+
+def test_on_one_machine_both_may_be_tried_out(server: SurveyServer, database: Path) -> None:
+    survey = server.publish(offered(database, "http://127.0.0.1:7999"))
+
+    assert accepted(survey, server, database).returncode == 0
 
 
 def test_a_definition_that_the_register_does_not_have_is_refused(

@@ -213,7 +213,7 @@ def test_nobody_is_invited_to_what_the_mixer_does_not_know(database: Path) -> No
     with closing(MixerStore(str(database))) as store:
         mix = parties().accept(store)
 
-    for digest in ("0" * 64, "workplace"):
+    for digest in ("0" * 64, "elsewhere"):
         result = run("invite", digest, "--count", 1, "--database", database)
         assert (result.exit_code, "takes no envelopes" in result.output) == (1, True)
     result = run("invite", mix.survey.digest, "--count", 1, "--database", database)

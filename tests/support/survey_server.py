@@ -23,6 +23,10 @@ from deniably.trust.batch import Manifest
 from deniably.trust.envelope import OpeningKey, new_opening_key
 from deniably.trust.signing import Signature, verify_text
 from deniably_server.app import create_app
+from deniably_server.mixing.accepting import examine
+from deniably_server.mixing.offering import new_offer
+from deniably_server.mixing.survey_server import source_at
+from deniably_server.storage.mixer_store import MixerStore
 from deniably_server.storage.store import Store
 from support.material import AUTHOR, signed
 
@@ -180,3 +184,16 @@ def survey_server(folder: Path) -> Iterator[SurveyServer]:
         yield server
     finally:
         server.stop()
+
+
+DAY = "2999-05-31"
+
+
+def accepted(store: MixerStore, server: SurveyServer, name: str = "workplace") -> Survey:
+    """A published survey that a mixer has accepted, up to ``DAY``."""
+    offered = new_offer("https://mixer.example.net", "Works council")
+    store.keep_offer(offered)
+    survey = server.publish(msgspec.to_builtins(offered.offer), name)
+    found = examine(store, source_at(server.address(survey)), invited=False)
+    store.accept(found.mixed, found.keys, DAY, found.source)
+    return survey

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from deniably.core.errors import BadSurvey, Refused
+from deniably.core.loopback import is_here
 from deniably.design.blanks import HiddenPair
 from deniably.design.mixer_claim import keeps_claim
 from deniably.device.memory import Memory
@@ -97,8 +98,15 @@ def _own_keys(store: MixerStore, mixer: Mixer) -> MixerKeys:
 
 
 def _refuse_own_host(mixer: Mixer, source: SurveySource) -> None:
-    host = urlsplit(source.server).hostname
-    if urlsplit(mixer.address).hostname == host:
+    """Raise Refused where one host has both. On this machine, to try it out, both may be at
+    different ports."""
+    there, here = urlsplit(source.server), urlsplit(mixer.address)
+    host = there.hostname
+    if is_here(source.server) and is_here(mixer.address):
+        same = there.port == here.port
+    else:
+        same = host == here.hostname
+    if same:
         raise Refused(
             f"the mixer and the survey's server have one host, {host}: whoever runs both could see"
             " who sent which answer. A mixer is run by another party, on another machine"

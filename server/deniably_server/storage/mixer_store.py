@@ -69,7 +69,7 @@ _INVITATIONS = "invitations_hmac_sha256"
 _CLOSED: tuple[MixState, ...] = ("closed", "made", "passed", "too few", "refused", "given up")
 _DELETED: tuple[MixState, ...] = ("passed", "too few", "given up")
 _FIRST = b""
-_PORTION = 1_000
+_PORTION = 100
 """The envelopes that are read at once."""
 
 
