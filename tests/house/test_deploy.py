@@ -6,6 +6,7 @@ No container runs here: of the Containerfile the steps are checked, not their ex
 from __future__ import annotations
 
 import datetime
+import json
 import re
 import shlex
 import shutil
@@ -27,11 +28,13 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from deniably_server.settings import SETTINGS
+from deniably_server.mixing.survey_server import source_at
+from deniably_server.settings import MIXER_SETTINGS, SETTINGS
 from deniably_server.storage.store import Store
 from deniably_server.watching.metrics import Metrics
 from deniably_server.watching.request_facts import AnsweredRequest
 from deniably_server.web.problems import KINDS
+from support.commands import call
 from support.material import Server, a_report, lines_headers, new_token, survey_named
 from support.pages import PAGES
 
@@ -74,6 +77,13 @@ def test_every_variable_that_is_set_is_one(name: str) -> None:
     text = (DEPLOY / name).read_text(encoding="utf-8")
 
     assert set(re.findall(r"\bDENIABLY_[A-Z]+", text)) <= {one.variable for one in SETTINGS}
+
+
+def test_every_variable_of_a_mixer_is_one() -> None:
+    text = (DEPLOY / "mixer.yaml").read_text(encoding="utf-8")
+
+    known = {one.variable for one in MIXER_SETTINGS}
+    assert set(re.findall(r"\bDENIABLY_[A-Z_]+", text)) <= known
 
 
 # --- the operator's page --------------------------------------------------------------------------
@@ -153,6 +163,65 @@ def test_the_compose_file_has_no_default_password_and_hides_the_database() -> No
     assert server["read_only"] is True
     assert server["cap_drop"] == ["ALL"]
     assert all("no-new-privileges:true" in each["security_opt"] for each in (server, database))
+
+
+def test_the_mixers_compose_file_has_a_mixer_alone_that_runs(tmp_path: Path) -> None:
+    """Of another party than a server's. Its command is the program's, with its settings."""
+    document = yaml.safe_load((DEPLOY / "mixer.yaml").read_text(encoding="utf-8"))
+    (mixer,) = document["services"].values()
+
+    assert mixer["command"] == ["mix", "serve"]
+    assert mixer["ports"] == ["127.0.0.1:8000:8000"]
+    assert mixer["read_only"] is True
+    assert mixer["cap_drop"] == ["ALL"]
+    assert "no-new-privileges:true" in mixer["security_opt"]
+    (volume,) = mixer["volumes"]
+    kept = mixer["environment"]["DENIABLY_MIXER_DATABASE"]
+    assert Path(kept).parent == Path(volume.partition(":")[2]), "the one place that is written to"
+    assert mixer["build"]["dockerfile"] == str((DEPLOY / "Containerfile").relative_to(ROOT))
+
+
+def test_the_commands_of_the_mixers_file_are_the_programs(tmp_path: Path) -> None:
+    text = (DEPLOY / "mixer.yaml").read_text(encoding="utf-8")
+    said = re.sub(r" \\\n#\s+", " ", text)
+    offer, accept = (
+        shlex.split(line.strip()) for line in re.findall(r"exec mixer deniably (mix .+)", said)
+    )
+    database = ("--database", str(tmp_path / "mixer.db"))
+
+    made = call(*offer, *database)
+    refused = call(*accept[:2], "https://survey.example.org/elsewhere", *database)
+
+    assert made.returncode == 0, made.stderr
+    assert json.loads(made.stdout)["address"] == "https://mixer.example.net"
+    assert source_at(accept[2]).name == "workplace"
+    assert "a survey's address looks like" in refused.stderr
+
+
+def test_a_mixer_starts_with_the_variables_of_its_file(tmp_path: Path) -> None:
+    """As the container starts it: with a name of its own, and another database."""
+    document = yaml.safe_load((DEPLOY / "mixer.yaml").read_text(encoding="utf-8"))
+    (service,) = document["services"].values()
+    database = tmp_path / "mixer.db"
+    known = {
+        "DENIABLY_MIXER_DATABASE": str(database),
+        "DENIABLY_HOSTS": "mixer.example.net",
+        "DENIABLY_LOG": "off",
+    }
+    assert known.keys() == service["environment"].keys()
+    port = free_port()
+    program = [sys.executable, "-m", "deniably_client", *service["command"]]
+    with running(
+        f"http://127.0.0.1:{port}", "env",
+        *(f"{name}={value}" for name, value in known.items()), *program, "--port", port,
+    ) as url:  # fmt: skip
+        answer = _when_it_answers(f"{url}/readyz")
+        named = requests.get(
+            f"{url}/mix/{'0' * 64}", headers={"Host": "mixer.example.net"}, timeout=30
+        )
+
+    assert (answer.status_code, named.status_code) == (200, 404)
+    assert database.exists()
 
 
 # --- systemd ------------------------------------------------------------------------------------
