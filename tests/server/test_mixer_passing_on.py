@@ -303,6 +303,25 @@ def test_a_batch_that_is_refused_for_good_is_kept_with_the_reason(
     assert contents(store.engine.address)["mixer_keys"] == []
 
 
+def test_a_batch_that_was_looked_at_and_refused_is_kept_with_the_reason(
+    store: MixerStore, server: SurveyServer, made: Survey
+) -> None:
+    """Some respondents have sealed what is no report: more than 1 in 100."""
+    server.fault = lambda *_: (200, {"bytes": 9, "of": 9, "state": "refused"})
+    real = server.passed_through
+
+    def answers(path: str, headers: Any) -> Any:
+        if path.endswith("/mixed"):
+            return 404, {}, b'{"type":"/problems/not-found","detail":"It was refused: too many."}'
+        return real(path, headers)
+
+    server.passed_through = answers  # type: ignore[method-assign]
+    pass_on(store, made.digest)
+
+    assert store.state(made.digest) == "refused"
+    assert store.reason(made.digest) == "It was refused: too many."
+
+
 # --- the thread -------------------------------------------------------------------------------
 
 

@@ -49,7 +49,7 @@ for _command in (backup, restore, migrate, delete):
     help="Write the offer into this new file, instead of printing it.",
 )
 def offer(address: str, by: str, mixer_database: str, to: Path | None) -> None:
-    """Make keys for one survey, and print a signed offer for its author.
+    """Make keys for one survey, and an offer for its author.
 
     The offer is public. The private keys stay in the mixer's database. The author names the offer
     in the survey's file and publishes it; then: deniably mix accept.
@@ -195,9 +195,9 @@ def serve(**options: str | int) -> None:
 @_database
 @click.option("--count", type=click.IntRange(1, _MOST), help="Number of invitations to make.")
 def invite(survey: str, mixer_database: str, count: int | None) -> None:
-    """Invite people to a survey; without --count, say how many were invited.
+    """Invite people to a survey.
 
-    SURVEY is its name or its digest. Each code is good for one person. It is shown only once: the
+    SURVEY is its name or its digest. Without --count, it says how many were invited. Each code is good for one person. It is shown only once: the
     database has only a keyed hash of it. The mixer may run meanwhile.
     """
     from deniably.trust.invitation_codes import code_in_groups
@@ -214,9 +214,9 @@ def invite(survey: str, mixer_database: str, count: int | None) -> None:
 @mix.command()
 @_database
 def doctor(mixer_database: str) -> None:
-    """Say of each survey how far it is, and check that all is well; the mixer may run meanwhile.
+    """Say how far each survey is, and what is wrong.
 
-    It checks the database and who may read it, whether the disk still tells in which order
+    The mixer may run meanwhile. It checks the database and who may read it, whether the disk still tells in which order
     envelopes came, and whether the servers of the surveys can be reached.
     """
     from deniably_server.mixing.diagnosis import diagnose

@@ -34,9 +34,9 @@ def mixer_store_of(address: str) -> MixerStore:
 @_database
 @click.argument("file", type=click.Path(path_type=Path))
 def backup(mixer_database: str, file: Path) -> None:
-    """Copy everything, as of one moment, into FILE; the mixer may run meanwhile.
+    """Copy everything into FILE, as of one moment.
 
-    FILE has the private keys and the envelopes. What the mixer deletes later stays in it: delete it
+    The mixer may run meanwhile. FILE has the private keys and the envelopes. What the mixer deletes later stays in it: delete it
     when the survey is over. Only its owner may read it.
     """
     if file.exists():
@@ -80,9 +80,9 @@ def restore(mixer_database: str, file: Path, yes: bool) -> None:
 @click.argument("source")
 @click.argument("target")
 def migrate(source: str, target: str) -> None:
-    """Copy everything from the mixer's database SOURCE into the empty database TARGET.
+    """Copy everything from SOURCE into the empty TARGET.
 
-    Each is a file or postgresql://... Stop the mixer first: this refuses while one runs on SOURCE.
+    Each is a mixer's database: a file, or postgresql://... Stop the mixer first: this refuses while one runs on SOURCE.
     Then delete SOURCE, as two mixers with the same envelopes would make two batches.
     """
     from deniably_server.errors import Conflict
@@ -103,9 +103,9 @@ def migrate(source: str, target: str) -> None:
 @_database
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def delete(survey: str, mixer_database: str, yes: bool) -> None:
-    """Delete all envelopes and keys of a survey whose batch its server does not take.
+    """Delete a batch that its server does not take.
 
-    SURVEY is its name or its digest. This is for a server that refused the batch, or is gone for
+    SURVEY is its name or its digest. All its envelopes and keys are deleted, too. This is for a server that refused the batch, or is gone for
     good. A mixer deletes by itself what was taken.
     """
     from deniably_server.errors import Refusal

@@ -8,7 +8,7 @@ from __future__ import annotations
 from deniably_server.mixing.survey_server import NoAnswer, Progress, ServerRefused, SurveyServer
 from deniably_server.storage.mixer_store import MixerStore
 
-FINAL = frozenset({"conflict", "bad-batch", "unsigned", "malformed"})
+FINAL = frozenset({"conflict", "bad-batch", "unsigned"})
 """The problems of a batch that will not be taken later either: another one is known, its numbers or
 envelopes are wrong, or its signature is."""
 _TAKEN, _REFUSED = "taken", "refused"
@@ -34,7 +34,7 @@ def pass_on(store: MixerStore, digest: str) -> None:
     if state == _TAKEN:
         store.passed_on(digest)
     elif state == _REFUSED:
-        store.refused(digest, "the survey's server refused the batch")
+        store.refused(digest, server.why_refused())
     else:
         raise NoAnswer("the survey's server has the whole batch and has not looked at it yet")
 

@@ -130,6 +130,14 @@ class SurveyServer:
         ServerRefused."""
         return self._progress("PATCH", f"?from={start}", _OCTETS, piece)
 
+    def why_refused(self) -> str:
+        """Returns why the server refused the whole batch. Raises NoAnswer."""
+        try:
+            self._ask("GET", f"{self._survey}/mixed", SMALL)
+        except ServerRefused as error:
+            return error.why
+        return "it does not say why"
+
     def _progress(self, method: str, query: str, kind: str, body: bytes) -> Progress:
         headers = {"Content-Type": kind}
         answer = self._ask(method, f"{self._survey}/mixed{query}", SMALL, headers, body)
