@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
-from functools import partial
+from functools import cached_property, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
@@ -45,7 +45,7 @@ QUICK = {
     "server_thread_AGAIN_SECONDS": 0.05,
     "pauses_FIRST_SECONDS": 0.05,
     "pauses_LONGEST_SECONDS": 0.2,
-    "pieces_PIECE": 1 << 14,
+    "pieces_PIECE": 1 << 11,
 }
 """A mixer that waits less, and sends a batch in more pieces."""
 SURVEY = """
@@ -72,9 +72,10 @@ class Killed:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    @property
-    def server(self) -> Server:
-        return self._server
+    @cached_property
+    def token(self) -> str:
+        """The author's token: the one that published closes, also after a kill."""
+        return self._server.token
 
     def kill(self) -> None:
         self._server.kill()
@@ -178,7 +179,7 @@ class Killer:
 
     def _run(self) -> None:
         try:
-            while not self._over.wait(self._chance.uniform(0.05, 0.5)):
+            while not self._over.wait(self._chance.uniform(0.02, 0.3)):
                 self._chance.choice(self._servers).kill()
         except BaseException as error:
             self.faults.append(error)
@@ -222,8 +223,7 @@ def published(folder: Path, server: Killed, mixer: Killed) -> Survey:
     key = folder / "author.pem"
     key.write_bytes(AUTHOR.text)
     key.chmod(0o600)
-    token = server.server.token
-    where = ("--server", server.url, "--token", token, "--key", key)
+    where = ("--server", server.url, "--token", server.token, "--key", key)
     command("publish", folder / "workplace.yaml", *where)
     told = command("mix", "accept", f"{server.url}/s/workplace", *database, keys="y\n")
     assert "run by         Works council" in told
@@ -233,7 +233,7 @@ def published(folder: Path, server: Killed, mixer: Killed) -> Survey:
 def closed(folder: Path, server: Killed) -> None:
     """The author closes the survey; whoever gets no answer closes it again."""
     last = time.monotonic() + PATIENCE
-    where = ("--server", server.url, "--token", server.server.token)
+    where = ("--server", server.url, "--token", server.token)
     while call("close", "workplace", *where, "--yes").returncode:
         assert time.monotonic() < last
         time.sleep(0.05)
