@@ -16,6 +16,7 @@ import pytest
 from deniably.core.errors import BadRegister
 from deniably.survey.survey import Survey
 from deniably.trust.register import read_register
+from deniably_server.errors import Unavailable
 from deniably_server.mixing import server_thread
 from deniably_server.mixing.batches import finish
 from deniably_server.mixing.closing import close_if_over
@@ -363,6 +364,27 @@ def test_a_server_that_does_not_answer_holds_up_no_other_and_is_asked_more_seldo
     assert caplog.messages == [
         "one: the survey's server cannot answer now (status 500); tried again in 1 min"
     ]
+
+
+def test_a_database_that_refuses_is_asked_again(
+    store: MixerStore, server: SurveyServer, survey: Survey, monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:  # fmt: skip
+    """Wherever it refuses, the thread goes on."""
+    server.close_survey()
+
+    def refuses(*_: object) -> Any:
+        raise Unavailable("the database refuses: a secret")
+
+    for name in ("in_state", "accepted", "close_survey"):
+        with monkeypatch.context() as patch, caplog.at_level(logging.ERROR, "deniably"):
+            patch.setattr(MixerStore, name, refuses)
+            attend(store, Pauses())
+        assert store.state(survey.digest) == "open"
+    attend(store, Pauses())
+
+    assert store.state(survey.digest) == "closed"
+    assert len(caplog.messages) == 3
 
 
 def test_a_refusal_is_logged_once(

@@ -30,6 +30,7 @@ from deniably.trust.envelope import seal_outer
 from deniably.trust.mixed_survey import mixed_survey
 from deniably.trust.mixer_statement import read_statement
 from deniably.trust.sealed_report import seal_value
+from deniably_server.storage.maintenance.traces import in_file
 from deniably_server.storage.mixer_store import MixerStore
 from deniably_server.storage.store import Store
 from support.commands import call
@@ -303,6 +304,8 @@ def nothing_is_left(folder: Path, secrets: dict[str, list[bytes]]) -> None:
             until(partial(_is_gone, folder, name, line))
     with closing(MixerStore(str(folder / "mixer.db"))) as store:
         until(lambda: store.revealing_order() == [])
+    for file in (*folder.glob("mixer.db*"), folder / "mixer.log"):
+        assert in_file(file) == [], "no time, no address, no browser"
 
 
 def _is_gone(folder: Path, name: str, line: bytes) -> bool:

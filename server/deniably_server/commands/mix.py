@@ -197,8 +197,9 @@ def serve(**options: str | int) -> None:
 def invite(survey: str, mixer_database: str, count: int | None) -> None:
     """Invite people to a survey.
 
-    SURVEY is its name or its digest. Without --count, it says how many were invited. Each code is good for one person. It is shown only once: the
-    database has only a keyed hash of it. The mixer may run meanwhile.
+    SURVEY is its name or its digest. Without --count, it says how many were invited. Each code is
+    good for one person. It is shown only once: the database has only a keyed hash of it. The mixer
+    may run meanwhile.
     """
     from deniably.trust.invitation_codes import code_in_groups
 
@@ -216,8 +217,8 @@ def invite(survey: str, mixer_database: str, count: int | None) -> None:
 def doctor(mixer_database: str) -> None:
     """Say how far each survey is, and what is wrong.
 
-    The mixer may run meanwhile. It checks the database and who may read it, whether the disk still tells in which order
-    envelopes came, and whether the servers of the surveys can be reached.
+    The mixer may run meanwhile. It checks the database and who may read it, whether the disk still
+    tells in which order envelopes came, and whether the servers of the surveys can be reached.
     """
     from deniably_server.mixing.diagnosis import diagnose
 

@@ -36,8 +36,8 @@ def mixer_store_of(address: str) -> MixerStore:
 def backup(mixer_database: str, file: Path) -> None:
     """Copy everything into FILE, as of one moment.
 
-    The mixer may run meanwhile. FILE has the private keys and the envelopes. What the mixer deletes later stays in it: delete it
-    when the survey is over. Only its owner may read it.
+    The mixer may run meanwhile. FILE has the private keys and the envelopes. What the mixer deletes
+    later stays in it: delete it when the survey is over. Only its owner may read it.
     """
     if file.exists():
         raise click.ClickException(f"{file} is there already; a backup replaces nothing")
@@ -82,8 +82,9 @@ def restore(mixer_database: str, file: Path, yes: bool) -> None:
 def migrate(source: str, target: str) -> None:
     """Copy everything from SOURCE into the empty TARGET.
 
-    Each is a mixer's database: a file, or postgresql://... Stop the mixer first: this refuses while one runs on SOURCE.
-    Then delete SOURCE, as two mixers with the same envelopes would make two batches.
+    Each is a mixer's database: a file, or postgresql://... Stop the mixer first: this refuses while
+    one runs on SOURCE. Then delete SOURCE, as two mixers with the same envelopes would make two
+    batches.
     """
     from deniably_server.errors import Conflict
 
@@ -105,8 +106,8 @@ def migrate(source: str, target: str) -> None:
 def delete(survey: str, mixer_database: str, yes: bool) -> None:
     """Delete a batch that its server does not take.
 
-    SURVEY is its name or its digest. All its envelopes and keys are deleted, too. This is for a server that refused the batch, or is gone for
-    good. A mixer deletes by itself what was taken.
+    SURVEY is its name or its digest. All its envelopes and keys are deleted, too. This is for a
+    server that refused the batch, or is gone for good. A mixer deletes by itself what was taken.
     """
     from deniably_server.errors import Refusal
 

@@ -40,14 +40,12 @@ def attend(store: MixerStore, pauses: Pauses) -> None:
     """Looks once at the server of every survey that is open or whose batch is not taken. Logs what
     fails, and goes on with the others."""
     try:
-        open_ones, made = store.in_state("open"), store.in_state("made")
+        for digest in store.in_state("open"):
+            _tried(store, digest, pauses, lambda each: close_if_over(store, each, _today()))
+        for digest in store.in_state("made"):
+            _tried(store, digest, pauses, lambda each: _passed(store, each))
     except Exception as error:  # the database may refuse, and answer again in a minute
         log.error("surveys cannot be read: %s", error_location(error))
-        return
-    for digest in open_ones:
-        _tried(store, digest, pauses, lambda each: close_if_over(store, each, _today()))
-    for digest in made:
-        _tried(store, digest, pauses, lambda each: _passed(store, each))
 
 
 def _passed(store: MixerStore, digest: str) -> None:
@@ -62,12 +60,12 @@ def _tried(store: MixerStore, digest: str, pauses: Pauses, attempt: Callable[[st
     others."""
     if not pauses.is_over(digest):
         return
+    name = store.accepted(digest).source.name
     try:
         attempt(digest)
     except Exception as error:
         minutes = max(1, round(pauses.grow(digest) / 60))
         what = str(error) if isinstance(error, DeniablyError) else error_location(error)
-        name = store.accepted(digest).source.name
         log.error("%s: %s; tried again in %d min", name, printable(what), minutes)
     else:
         pauses.end(digest)
