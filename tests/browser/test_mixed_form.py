@@ -547,6 +547,20 @@ def test_once_the_survey_is_closed_it_says_what_became_of_each_envelope(
     assert phone.posts()[1:] == [], "nobody learns which ones were looked for"
 
 
+def test_what_a_mixer_passed_on_is_found_in_the_servers_own_list(
+    phone: Watched, two: TwoParties, publish: Callable[..., Through]
+) -> None:
+    """From the answers on a phone through a real mixer into a real survey, and back."""
+    through = publish()
+    answer(phone, through)
+    phone.wait("receipt")
+
+    assert two.pass_on(through) == 2 * (1 + 220)
+    phone.page.goto(f"{phone.url}/s/{through.survey.name}")
+
+    phone.see("#arrived", "have arrived at the survey’s server: 2 of 2")
+
+
 def test_what_was_never_sent_is_told_from_what_was_dropped(
     phone: Watched, two: TwoParties, publish: Callable[..., Through]
 ) -> None:

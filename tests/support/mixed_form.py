@@ -9,17 +9,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+import requests
+
 from deniably.survey.mixer import Mixer
 from deniably.survey.survey import Survey, as_survey
 from deniably.trust.envelope import OpeningKey, new_opening_key, open_inner, open_outer
 from deniably.trust.mixed_survey import MixedSurvey, mixed_survey
 from deniably.trust.signing import new_key
+from deniably_server.mixing.batches import finish
 from deniably_server.storage.mixer_store import MixerKeys, MixerStore
 from deniably_server.storage.store import Store
 from spec.cases.mixers import mixed
 from spec.cases.questions import ask, choices, condition, subset
-from support.material import Server
-from support.mixing import UNTIL, MixerServer, Parties
+from support.material import Server, signed
+from support.mixing import OCTETS, UNTIL, MixerServer, Parties, kept_batch
+from support.passing_on import TOKEN
 
 BY = "Works council of Example Ltd"
 WHO = "University of Northfield"
@@ -104,7 +109,9 @@ class TwoParties:
         written = {"title": "Honesty at work", "contact": WHO} | more
         definition = mixed(*questions, name=name, mixer=mixer, **written)
         through = Through(as_survey(definition), keys, server)
-        self.server.publish(through.survey)
+        with closing(Store(str(self.server.database))) as store:
+            store.mixed.add_key(server, TOKEN)
+            store.publish(through.survey, signed(through.survey), TOKEN)
         if accept:
             self.accept(through, invited=invited)
         return through
@@ -131,6 +138,20 @@ class TwoParties:
     def close(self, through: Through) -> None:
         with closing(Store(str(self.server.database))) as store:
             store.close_survey(through.survey.name)
+
+    def pass_on(self, through: Through) -> int:
+        """Close at both, and pass the batch on; how many envelopes it has."""
+        self.close(through)
+        self.close_at_mixer(through)
+        with closing(self.mixer_store()) as store:
+            finish(store, through.digest)
+            batch = kept_batch(store, through.digest)
+        address = f"{self.url}/api/surveys/{through.survey.name}/mixed"
+        told = {"manifest": msgspec.to_builtins(batch.manifest), "signature": batch.signature}
+        assert requests.put(address, json=told, timeout=60).json()["bytes"] == 0
+        sent = requests.patch(f"{address}?from=0", batch.envelopes, headers=OCTETS, timeout=60)
+        assert sent.json()["state"] == "taken"
+        return batch.manifest.envelopes
 
     def mixer_store(self) -> MixerStore:
         return MixerStore(str(self.mixer.database))
