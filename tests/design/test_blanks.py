@@ -7,13 +7,15 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
+from itertools import permutations, product
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from deniably.core.binomial import Floats
+from deniably.design.best_mechanisms import best_for_a_mean
 from deniably.design.blanks import (
     _STEPS,
     MOST_BLANKS,
@@ -25,17 +27,19 @@ from deniably.design.blanks import (
     mixed_delta,
     mixed_epsilon,
 )
-from deniably.design.composition import AnswerPair
 from deniably.design.shuffle import Clones, shuffled_delta, shuffled_epsilon
-from deniably.mechanisms import Gaussian, SubsetSelection, Unary
+from deniably.estimation.channels import matrix
+from deniably.mechanisms import Channel, Gaussian, SubsetSelection, Unary
+from deniably.mechanisms.law import Law, Randomiser
 from deniably.simulation.bulk import randomise_many
+from deniably.survey.privacy import Privacy
 from spec.blanks import Selection, batch_law, exact_delta
 from support.cases import for_each
 
 DELTA = 1e-6
 ODDS_3 = math.nextafter(math.log(3), 0)
 YES_NO, STRONGER = HiddenPair.k_ary(2, odds=8), HiddenPair.k_ary(2, odds=20)
-FIVE, ANY = HiddenPair.k_ary(5, odds=8), HiddenPair.clones(math.log(8))
+FIVE, ANY = HiddenPair.k_ary(5, odds=8), HiddenPair(8 / 9, 1 / 9, 1 / 9)
 
 
 def laws(pair: HiddenPair, blanks: int, questions: int = 1) -> list[LossLaw]:
@@ -128,7 +132,7 @@ def test_epsilon_is_the_least_that_keeps_delta(
 def test_clones_bound_what_sets_of_choices_give_away(selection: Selection, blanks: int) -> None:
     mechanism = SubsetSelection(*selection)
     pair = HiddenPair.of(mechanism)
-    assert pair == HiddenPair.clones(math.nextafter(mechanism.loss.epsilon, math.inf))
+    assert pair == HiddenPair.clones(math.nextafter(mechanism.loss.epsilon, math.inf), selection[0])
 
     for odds in (Fraction(1), Fraction(3, 2), Fraction(5, 2)):
         first, second = (batch_law(selection, answer, blanks) for answer in (0, 1))
@@ -160,15 +164,50 @@ def test_clones_bound_ticks_by_coins() -> None:
         assert exact <= Fraction(mixed_delta(laws(pair, blanks), math.log(odds) * (1 - 1e-15)))
 
 
+@for_each("mechanism", [
+    best_for_a_mean(4, Privacy(odds=Fraction(5))),
+    Channel(3, ((9, 1, 2), (1, 2, 9), (3, 4, 5))),
+])  # fmt: skip
+@for_each("blanks", [1, 3])
+def test_clones_bound_every_pair_of_answers_of_every_mechanism(
+    mechanism: Randomiser[Law], blanks: int
+) -> None:
+    """All multisets of the own report and the blanks, from the channel itself."""
+    channel = matrix(mechanism)
+    pair, blank = HiddenPair.of(mechanism), channel.mean(axis=0)
+    hidden = _with_blanks(blank, blanks)
+    for row, other in permutations(channel, 2):
+        first, second = (_one_more(hidden, each) for each in (row, other))
+        for odds in (1.0, 1.5, 3.0):
+            exact = sum(max(0.0, first[one] - odds * second[one]) for one in first)
+            assert exact <= mixed_delta(laws(pair, blanks), math.log(odds)) + 1e-12
+
+
+def _with_blanks(blank: Floats, blanks: int) -> dict[tuple[int, ...], float]:
+    law = {(0,) * blank.size: 1.0}
+    for _ in range(blanks):
+        law = _one_more(law, blank)
+    return law
+
+
+def _one_more(law: dict[tuple[int, ...], float], row: Floats) -> dict[tuple[int, ...], float]:
+    longer: dict[tuple[int, ...], float] = {}
+    for (counts, mass), y in product(law.items(), range(row.size)):
+        more = (*counts[:y], counts[y] + 1, *counts[y + 1 :])
+        longer[more] = longer.get(more, 0.0) + mass * float(row[y])
+    return longer
+
+
 @for_each("blanks", [0, 10, 199, 2000])
 @for_each("epsilon", [0.05, 0.4, 1.5])
 def test_clones_give_away_what_shuffling_says(blanks: int, epsilon: float) -> None:
     """An independent sum: ``shuffled_delta`` of the blanks and the person."""
-    shuffled = shuffled_delta(Clones.of(AnswerPair(math.log(8))), blanks + 1, epsilon)
+    clones = Clones(ANY.p, ANY.q, ANY.r)
+    shuffled = shuffled_delta(clones, blanks + 1, epsilon)
 
     assert mixed_delta(laws(ANY, blanks), epsilon) == pytest.approx(shuffled, rel=2e-8, abs=1e-13)
     assert mixed_epsilon(laws(ANY, 199), DELTA) == pytest.approx(
-        shuffled_epsilon(Clones.of(AnswerPair(math.log(8))), 200, DELTA), rel=1e-6
+        shuffled_epsilon(clones, 200, DELTA), rel=1e-6
     )
 
 

@@ -32,13 +32,11 @@ DELTA = 1e-6
 Histogram = tuple[int, ...]
 
 
-def clones_of_2021(epsilon0: float) -> Clones:
-    """The reduction of Feldman, McMillan and Talwar 2021: r = e^-epsilon0 / 2."""
-    pair = AnswerPair(epsilon0)
-    return Clones(pair.p, pair.q, math.exp(-epsilon0) / 2)
-
-
 def any_randomiser(epsilon0: float) -> Clones:
+    return Clones.any(epsilon0)
+
+
+def any_k_ary(epsilon0: float) -> Clones:
     return Clones.of(AnswerPair(epsilon0))
 
 
@@ -51,7 +49,7 @@ def k_ary(k: int, epsilon0: float) -> Clones:
 # The columns for k = 5 and 20 are our own: 1 to 4 in a thousand above those of the count in which
 # reports for neither answer hide the own one, which is no bound (see the test of that below).
 FIGURES = [
-    # n, epsilon0, closed 2021, closed 2023, counted 2021, any randomiser, k = 5, k = 20, yes/no
+    # n, epsilon0, closed 2021, closed 2023, any randomiser, any k, k = 5, k = 20, yes/no
     (10**3, 0.5, "0.2726", "0.2473", "0.0705", "0.0627", "0.0417", "0.0208", "0.0569"),
     (10**3, 1, "0.5662", "0.4876", "0.1824", "0.1487", "0.1081", "0.0577", "0.1266"),
     (10**3, 2, None, "0.9416", "0.5455", "0.3971", "0.3344", "0.2108", "0.3233"),
@@ -82,8 +80,8 @@ def test_seven_ways_to_count_what_shuffling_hides(
         else:
             assert to_digits(form(n, epsilon0, DELTA), printed) == printed
     for clones, printed in (
-        (clones_of_2021(epsilon0), counted21),
-        (any_randomiser(epsilon0), general),
+        (any_randomiser(epsilon0), counted21),
+        (any_k_ary(epsilon0), general),
         (k_ary(5, epsilon0), five),
         (k_ary(20, epsilon0), twenty),
     ):
@@ -95,7 +93,7 @@ def test_seven_ways_to_count_what_shuffling_hides(
     ("epsilon0", "printed"), [(0.5, "0.148"), (1, "0.3535"), (2, "1.02"), (4, "4.0")]
 )
 def test_two_hundred_people_hide_a_person_badly(epsilon0: float, printed: str) -> None:
-    value = shuffled_epsilon(any_randomiser(epsilon0), 200, DELTA)
+    value = shuffled_epsilon(any_k_ary(epsilon0), 200, DELTA)
 
     assert to_digits(value, printed) == printed
 
@@ -107,7 +105,7 @@ def test_two_hundred_people_hide_a_person_badly(epsilon0: float, printed: str) -
 def test_the_reduction_of_2021_lies_between_the_bounds_of_its_authors_code(
     n: int, epsilon0: float, low: float, high: float
 ) -> None:
-    assert low - 5e-5 <= shuffled_epsilon(clones_of_2021(epsilon0), n, DELTA) <= high
+    assert low - 5e-5 <= shuffled_epsilon(any_randomiser(epsilon0), n, DELTA) <= high
 
 
 # --- against the definition -------------------------------------------------------------------
@@ -154,7 +152,7 @@ def test_the_multiset_of_six_k_ary_reports_keeps_delta(
 
     worst = _worst_multiset(rows, n, epsilon)
     assert 0 < worst <= shuffled_delta(k_ary(k, epsilon0), n, epsilon) + 1e-15
-    assert worst <= shuffled_delta(any_randomiser(epsilon0), n, epsilon) + 1e-15
+    assert worst <= shuffled_delta(any_k_ary(epsilon0), n, epsilon) + 1e-15
 
 
 def test_reports_for_neither_hide_only_what_is_drawn_like_them() -> None:
@@ -218,7 +216,7 @@ def _with_report(
 @pytest.mark.parametrize("part", [0.05, 0.3])
 def test_delta_is_the_sum_with_library_tails(n: int, part: float) -> None:
     """For any randomiser, with scipy's binomial tails, term by term."""
-    clones = any_randomiser(1.0)
+    clones = any_k_ary(1.0)
     p, q, odds, t = clones.p, clones.q, math.exp(part), np.arange(1, n + 1)
     c = np.floor(t * (odds * p - q) / ((p - odds * q) - (q - odds * p))) + 1
     coins = stats.binom
@@ -279,7 +277,7 @@ def test_the_number_of_yes_keeps_delta_whatever_the_others_say(
 def test_the_number_of_yes_gives_away_less_than_the_reports(n: int, epsilon0: float) -> None:
     number = binary_epsilon(n, epsilon0, DELTA)
 
-    reports = shuffled_epsilon(any_randomiser(epsilon0), n, DELTA)
+    reports = shuffled_epsilon(any_k_ary(epsilon0), n, DELTA)
     assert number <= reports * (1 + 1e-6)
     assert reports <= epsilon0 * (1 + 1e-8)
 
@@ -300,13 +298,13 @@ def test_epsilon_is_the_smallest_that_keeps_delta(
     if epsilon > 1e-9:
         assert shuffled_delta(clones, n, epsilon * (1 - 1e-3)) > delta * (1 - 1e-3)
     # The size of the crowd is rounded down, which may cost up to a hundredth (0.7 % was seen).
-    assert epsilon <= shuffled_epsilon(any_randomiser(epsilon0), n, delta) * 1.01
+    assert epsilon <= shuffled_epsilon(any_k_ary(epsilon0), n, delta) * 1.01
 
 
 @pytest.mark.parametrize("form", [closed_form_2021, closed_form_2023])
 def test_counting_beats_the_closed_forms(form: Callable[[int, float, float], float]) -> None:
     for n, epsilon0 in [(10**3, 0.5), (10**4, 2), (10**6, 5)]:
-        assert shuffled_epsilon(clones_of_2021(epsilon0), n, DELTA) < form(n, epsilon0, DELTA)
+        assert shuffled_epsilon(any_randomiser(epsilon0), n, DELTA) < form(n, epsilon0, DELTA)
 
 
 def test_alone_a_person_keeps_what_the_randomiser_gives() -> None:
@@ -321,7 +319,7 @@ def test_alone_a_person_keeps_what_the_randomiser_gives() -> None:
 def test_ten_thousand_million_reports_are_counted_as_well_as_few() -> None:
     """Tails of coins summed from probabilities to 50 digits; in a moment and little memory."""
     coins, epsilon0, epsilon, delta = 10**10 - 1, 4.0, 5.3973e-4, 1e-12
-    clones, start = any_randomiser(epsilon0), time.process_time()
+    clones, start = any_k_ary(epsilon0), time.process_time()
     found = shuffled_delta(clones, coins + 1, epsilon)
 
     assert time.process_time() - start < 10, "a hundred times slower fails"
@@ -369,9 +367,9 @@ def exact_fair_coins(n: int, at: int) -> tuple[float, float]:
         lambda: Clones(0.3, 0.1, 0.21),
         lambda: Clones(0.7, 0.3, 0.5),
         lambda: Clones(0.7, 0, 0.1),
-        lambda: shuffled_delta(any_randomiser(1), 0, 0.5),
-        lambda: shuffled_delta(any_randomiser(1), 5, -0.5),
-        lambda: shuffled_epsilon(any_randomiser(1), 5, 0),
+        lambda: shuffled_delta(any_k_ary(1), 0, 0.5),
+        lambda: shuffled_delta(any_k_ary(1), 5, -0.5),
+        lambda: shuffled_epsilon(any_k_ary(1), 5, 0),
         lambda: binary_delta(5, 0, 0.5),
         lambda: binary_epsilon(5, 1, 1),
         lambda: closed_form_2021(0, 1, 0.1),

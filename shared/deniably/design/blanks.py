@@ -7,9 +7,10 @@ of ``shuffle``. The number of blanks is public, and estimates subtract them.
 
 Of two answers, reports are of three kinds: for the one, for the other, for neither. The server sees
 how many of each kind there are among D + 1, the person's own and the blanks. For yes/no and k-ary
-randomised response that is all there is to see. Clones bound every other mechanism: Feldman,
-McMillan and Talwar 2023 (SODA), theorem 3.1. Questions are independent, so their losses add up.
-Wang et al. 2020 (PVLDB 13:3545) proposed blanks of a shuffler against dishonest servers. SPEC 13.1.
+randomised response that is all there is to see. Clones bound every other mechanism, as in Feldman,
+McMillan and Talwar 2021 (FOCS): every blank is in part a report for one of the two. Questions are
+independent, so their losses add up. Wang et al. 2020 (PVLDB 13:3545) proposed blanks of a shuffler
+against dishonest servers. SPEC 13.1.
 
 Every result is rounded up: a delta, an epsilon or a number of blanks is never too small.
 
@@ -91,13 +92,16 @@ class HiddenPair:
         return cls(odds / (odds + k - 1), 1 / (odds + k - 1), 1 / k)
 
     @classmethod
-    def clones(cls, epsilon: float) -> HiddenPair:
-        """Returns any two answers under any randomiser of ``epsilon`` without delta.
+    def clones(cls, epsilon: float, answers: int) -> HiddenPair:
+        """Returns any two answers under any randomiser of ``epsilon`` without delta that takes so
+        many ``answers``.
 
-        A blank speaks for either answer with at least probability q, whatever it answers.
+        A blank answers each of them equally often. Its report is for either of the two where it
+        answers so, with probability 1/answers; and any other answer's report is at least
+        e^-epsilon times as likely as one under the mean of the two.
         """
-        pair = AnswerPair(epsilon)
-        return cls(pair.p, pair.q, pair.q)
+        pair, own = AnswerPair(epsilon), 1 / answers
+        return cls(pair.p, pair.q, own + (0.5 - own) * math.exp(-epsilon) * (1 - 1e-15))
 
     @classmethod
     def of(cls, mechanism: Randomiser[Law]) -> HiddenPair:
@@ -110,7 +114,7 @@ class HiddenPair:
             raise ValueError("blanks hide reports of mechanisms without a delta only")
         if isinstance(law, Supporting) and law.single and law.size == 1:
             return cls(float(law.p), float(law.q), 1 / law.k)
-        return cls.clones(math.nextafter(loss.epsilon, math.inf))
+        return cls.clones(math.nextafter(loss.epsilon, math.inf), law.domain.count)
 
     @property
     def epsilon(self) -> float:

@@ -12,9 +12,8 @@ from functools import lru_cache
 from math import ceil, floor, inf, log10, nextafter
 
 from deniably.core.loss import Loss
-from deniably.design.composition import AnswerPair
 from deniably.design.shuffle import PROVED, Clones, binary_epsilon, shuffled_epsilon
-from deniably.mechanisms.law import Supporting
+from deniably.mechanisms.law import Law, Supporting
 from deniably.survey.mixer import Mixer
 from deniably.survey.questions import Question
 from deniably.survey.survey import Survey
@@ -94,10 +93,8 @@ def counts_alone(survey: Survey, question: Question, n: int) -> CountsAlone | No
     if full.delta or n < 1 or full.odds_bound <= 1:
         return None
     law = mechanism.law
-    # The number of "yes" among binary reports hides more than the bound for every randomiser says.
-    of_two = isinstance(law, Supporting) and law.binary
     # The next float above, so that the epsilon of a report is not too small.
-    epsilon, proved = _amplified(n, nextafter(full.epsilon, inf), of_two=of_two)
+    epsilon, proved = _amplified(n, law, nextafter(full.epsilon, inf))
     if epsilon > _WORTH * full.epsilon:
         return None
     return CountsAlone(n, epsilon, full, proved)
@@ -135,12 +132,13 @@ def counts_notes(survey: Survey, n: int) -> list[str]:
 
 
 @lru_cache(maxsize=1024)
-def _amplified(n: int, epsilon0: float, *, of_two: bool) -> tuple[float, bool]:
+def _amplified(n: int, law: Law, epsilon0: float) -> tuple[float, bool]:
     """The epsilon, and whether it is proved."""
     delta = float(chance_left(n))
-    if of_two:
+    # The number of "yes" among binary reports hides more than unordered reports do.
+    if isinstance(law, Supporting) and law.binary:
         return binary_epsilon(n, epsilon0, delta), n <= PROVED
-    return shuffled_epsilon(Clones.of(AnswerPair(epsilon0)), n, delta), True
+    return shuffled_epsilon(Clones.under(law, epsilon0), n, delta), True
 
 
 def two_digits_up(value: float) -> str:

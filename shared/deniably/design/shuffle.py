@@ -24,6 +24,7 @@ import numpy.typing as npt
 from deniably.core.bisection import smallest_within
 from deniably.core.counting import EVERYBODY
 from deniably.design.composition import AnswerPair, binomial_window
+from deniably.mechanisms.law import Law, Supporting
 
 Floats = npt.NDArray[np.float64]
 
@@ -65,7 +66,8 @@ def closed_form_2023(n: int, epsilon0: float, delta: float) -> float:
 
     Each report keeps ``epsilon0``; together they keep ln(1 + (a-1) (4 sqrt(2 ln(4/delta) / ((a+1)
     n)) + 4/n)) with ``delta``, where a = e^epsilon0. Source: Feldman, McMillan and Talwar 2023
-    (SODA), theorem 3.2. Raises ValueError unless ``epsilon0 <= ln(n / (8 ln(2/delta)) - 1)``, where
+    (SODA), theorem 3.2; by its errata it holds for k-ary randomised response, and not for all
+    randomisers. Raises ValueError unless ``epsilon0 <= ln(n / (8 ln(2/delta)) - 1)``, where
     it is proved.
     """
     _check(n, epsilon0, delta)
@@ -91,10 +93,11 @@ class Clones:
     neither with probability ``neither``, and is then drawn in the same way for everybody. All
     further reports of the others are assumed to be known.
 
-    Sources: with neither = 0, Feldman, McMillan and Talwar 2023 (SODA), theorem 3.1; else the
-    privacy blanket of Balle, Bell, Gascon and Nissim 2019 (CRYPTO), section 5. ``neither`` must not
-    include reports that are not drawn in the same way for everybody: for six 5-ary reports at
-    epsilon0 1.5, the delta of epsilon 0.7 would be 13 % too small.
+    Sources: with neither = 0, Feldman, McMillan and Talwar 2023 (SODA), theorem 3.1, which its
+    errata (arXiv 2208.04591) keep for some randomisers only; for ``any``, their theorem of 2021
+    (FOCS); else the privacy blanket of Balle, Bell, Gascon and Nissim 2019 (CRYPTO), section 5.
+    ``neither`` must not include reports that are not drawn in the same way for everybody: for six
+    5-ary reports at epsilon0 1.5, the delta of epsilon 0.7 would be 13 % too small.
 
     Raises ValueError unless ``0 < q < p``, ``0 < 2r <= p + q``, ``p + q + neither <= 1`` and
     ``2r + neither < 1``.
@@ -118,13 +121,34 @@ class Clones:
 
     @classmethod
     def of(cls, pair: AnswerPair) -> Clones:
-        """Returns the clones for a pair of answers; ``AnswerPair(epsilon0)`` is valid for any
-        randomiser.
+        """Returns the clones for a pair of answers under k-ary randomised response, or of the only
+        two answers that there are.
 
-        A report that favours one of the two answers has at least probability q under every third
-        answer, so r = q.
+        ``AnswerPair(epsilon0)`` holds for every k. A report that favours one of the two answers has
+        at least probability q under every third answer, so r = q. Other randomisers have reports
+        that favour both: see ``any``.
         """
         return cls(pair.p, pair.q, pair.q, pair.blind)
+
+    @classmethod
+    def any(cls, epsilon0: float) -> Clones:
+        """Returns the clones for two answers under any randomiser of ``epsilon0`` without delta.
+
+        Every report is at least e^-epsilon0 times as likely under a third answer as under either of
+        the two, and so under their mean: r = e^-epsilon0 / 2. Source: Feldman, McMillan and Talwar
+        2021 (FOCS), theorem 3.2.
+        """
+        pair = AnswerPair(epsilon0)
+        return cls(pair.p, pair.q, math.exp(-epsilon0) / 2)
+
+    @classmethod
+    def under(cls, law: Law, epsilon0: float) -> Clones:
+        """Returns the clones for two answers whose reports have this ``law``, which keeps
+        ``epsilon0``."""
+        k_ary = isinstance(law, Supporting) and law.single and law.size == 1
+        if k_ary or law.domain.count == 2:
+            return cls.of(AnswerPair(epsilon0))
+        return cls.any(epsilon0)
 
 
 def shuffled_delta(clones: Clones, n: int, epsilon: float) -> float:

@@ -27,7 +27,7 @@ _SOURCES = (
     "Sealing in two layers: Bittau and others 2017, SOSP (Prochlo), with the envelopes of RFC 9180."
     " Made-up reports that a shuffler adds against dishonest servers: Wang and others 2020, PVLDB"
     " 13. Their law for other mechanisms than randomised response: Feldman, McMillan and Talwar"
-    " 2023, SODA, theorem 3.1. Why other respondents are no protection: Serjantov, Dingledine and"
+    " 2021, FOCS, theorem 3.2. Why other respondents are no protection: Serjantov, Dingledine and"
     " Syverson 2002, Information Hiding."
 )
 

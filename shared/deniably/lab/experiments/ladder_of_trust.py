@@ -14,7 +14,7 @@ import numpy as np
 from deniably.core.binomial import Floats
 from deniably.core.table import Cell
 from deniably.design.blanks import HiddenPair, least_blanks
-from deniably.design.composition import AnswerPair, binomial_window
+from deniably.design.composition import binomial_window
 from deniably.design.shuffle import Clones, binary_epsilon, shuffled_epsilon
 from deniably.estimation.figures import Share, groups
 from deniably.lab.catalogue import each_question, experiment
@@ -84,7 +84,7 @@ def _of_question(question: Question) -> dict[str, Any] | None:
         Reference("Warner", 1965, "Randomized response, J. American Statistical Association 60:63"),
         Reference("Dwork, McSherry, Nissim and Smith", 2006, "TCC, theorem 1: Laplace noise"),
         Reference("Balle and Wang", 2018, "ICML, theorem 8: the least Gaussian noise"),
-        Reference("Feldman, McMillan and Talwar", 2023, "SODA, theorem 3.1: a report among others"),
+        Reference("Feldman, McMillan and Talwar", 2021, "FOCS, theorem 3.2: a report among others"),
         Reference("Wang and others", 2020, "PVLDB 13:3545: made-up reports that a shuffler adds"),
     ],
     each_question(_of_question),
@@ -249,8 +249,8 @@ class _Reports:
 
     def known(self, n: int, delta: float) -> Iterator[dict[str, Cell]]:
         """The epsilon against readers of the count, of the reports in no order, and the server."""
-        unordered = shuffled_epsilon(Clones.of(AnswerPair(self.loss)), n, delta)
         law = self.mechanism.law
+        unordered = shuffled_epsilon(Clones.under(law, self.loss), n, delta)
         binary = isinstance(law, Supporting) and law.binary
         # For randomised response the count has an exact bound; others take that of unordered
         # reports.
