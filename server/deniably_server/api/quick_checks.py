@@ -77,12 +77,13 @@ ask the questions; or "definition"."""
 class CheckJob(msgspec.Struct, frozen=True):
     """A draft to check: its ``text`` as the author sent it, the number of respondents ``n`` for
     which margins are computed, what is ``wanted``, and stored ``designs`` (best mechanisms for
-    means) for the process to use."""
+    means) for the process to use. A mixer's ``offer``, as JSON, may be looked at, too."""
 
     text: bytes
     n: int = MARGIN_AT
     designs: list[StoredDesign] = []
     wanted: Wanted = "view"
+    offer: bytes = b""
 
 
 class Checked(msgspec.Struct, frozen=True):
@@ -136,7 +137,10 @@ def _looked_at(job: CheckJob, stand_ins: StandIns) -> tuple[bytes, list[tuple[st
     """The view of a check; or the definition, or why there is none."""
     if job.wanted != "definition":
         compares = job.wanted == "view"
-        view = quick_check(lambda: load(job.text), job.n, stand_ins, compares=compares)
+        offer = msgspec.json.decode(job.offer) if job.offer else None
+        view = quick_check(
+            lambda: load(job.text), job.n, stand_ins, compares=compares, offer=offer
+        )
         return view.json, []
     try:
         return compile_survey(load(job.text)).canonical, []
@@ -248,18 +252,21 @@ def check() -> Response:
     return Response(checked_view(token.id, text, _respondents()), mimetype=JSON)
 
 
-def checked_view(asker: str, text: bytes, n: int, *, compares: bool = True) -> bytes:
+def checked_view(
+    asker: str, text: bytes, n: int, *, compares: bool = True, offer: bytes = b""
+) -> bytes:
     """Returns the result of a check of an author's draft, as JSON, with the margins of ``n``
     respondents. If ``compares`` is false, the other ways to ask each question are left out, which
-    saves half of the time.
+    saves half of the time. One of these is through the mixer that made an ``offer``, given as JSON.
 
     Raises TooMany while another check of this ``asker`` waits or runs, Busy while too many of
     others do, TooSlow where the check takes too much, and Uncomputed where the process fails.
     """
     if (turns := _turns()) is None:
-        return quick_check(lambda: load(text), n, compares=compares).json
+        parsed = msgspec.json.decode(offer) if offer else None
+        return quick_check(lambda: load(text), n, compares=compares, offer=parsed).json
     wanted: Wanted = "view" if compares else "figures"
-    return _checked(turns, asker, CheckJob(text, n, wanted=wanted)).view
+    return _checked(turns, asker, CheckJob(text, n, wanted=wanted, offer=offer)).view
 
 
 def drafted_survey(asker: str, text: bytes) -> Survey:

@@ -26,7 +26,7 @@ from deniably.authoring.drafts import (
     written,
 )
 from deniably.authoring.quick_check import LARGEST_N, GuessingScale, QuickCheck, ShownProblem
-from deniably.authoring.ways import Operation
+from deniably.authoring.ways import Operation, Together
 from deniably.core.errors import BadSurvey, Problem
 from deniably.survey.guessing_rates import Rate
 from deniably_server.web.icon_array import place
@@ -49,6 +49,7 @@ _KEYS = {
     "maximum": "the largest number",
     "type": "the kind of answer",
     "odds": "the protection",
+    "mixer": "the mixer",
     "questions": "the questions",
 }
 """What the editor calls the keys of an author's document."""
@@ -156,6 +157,11 @@ class Balance:
     asked: int = 0
     """How many questions a respondent is asked."""
     marks: Sequence[ScaleMark] = ()
+    """Of the guessing scale; with a mixer, of this server alone."""
+    both: Sequence[ScaleMark] = ()
+    """With a mixer: the marks of this server and the mixer together."""
+    both_refuse: bool = False
+    """Whether devices would refuse the survey for what both could learn together."""
     no_more: bool = False
     """Whether a guess from all answers together is right no more often than from one."""
     worst: str = ""
@@ -186,6 +192,7 @@ def balance_of(view: QuickCheck, draft: Document, question: str) -> Balance:
     names = {name: id_ for id_, name in question_names(draft).items()}
     assert view.used is not None
     assert view.guessing is not None
+    together = view.guessing.together
     nearest = range_of([figure.margin for row in view.questions for figure in row.figures])
     accepted = "refused" if view.refused else "accepted"
     near = f" Plus or minus {nearest} points." if nearest else ""
@@ -200,8 +207,10 @@ def balance_of(view: QuickCheck, draft: Document, question: str) -> Balance:
         ],
         asked=view.asked,
         marks=list(_marks(view.guessing, view.asked)),
-        no_more=view.asked > 1 and view.guessing.all == view.guessing.one[1],
-        worst=str(view.guessing.worst),
+        both=list(_marks_of_both(together, view.asked)) if together else (),
+        both_refuse=(view.used.together or 0) > view.used.limit,
+        no_more=view.asked > 1 and not together and view.guessing.all == view.guessing.one[1],
+        worst=str((together or view.guessing).worst),
         margins=_with_example(list(_margins(view, draft, names, question))),
         about=view.about,
     )
@@ -235,6 +244,12 @@ def _marks(scale: GuessingScale, asked: int) -> Iterator[ScaleMark]:
         yield _mark(f"from all {asked}", scale.all, scale.all)
     if scale.waves is not None:
         yield _mark("from all waves", scale.waves, scale.waves)
+
+
+def _marks_of_both(together: Together, asked: int) -> Iterator[ScaleMark]:
+    yield _mark("from one answer", *together.one)
+    if asked > 1:
+        yield _mark(f"from all {asked}", together.all_answers, together.all_answers)
 
 
 def _mark(label: str, low: Rate, high: Rate) -> ScaleMark:

@@ -14,15 +14,20 @@ from deniably_server.storage.studio import Draft
 from deniably_server.studio.balance import people_expected
 
 
-def check_of(member: Member, draft: Draft, *, compares: bool) -> QuickCheck:
+def check_of(
+    member: Member, draft: Draft, *, compares: bool, offer: object = None
+) -> QuickCheck:
     """Returns the check of a draft, computed in another process.
 
-    If ``compares`` is true, the check has other ways to ask the survey, too. Raises TooMany where
-    this browser has asked for too many checks, Busy where the process is busy with others, and
-    TooSlow where the check takes longer than it may.
+    If ``compares`` is true, the check has other ways to ask the survey, too; one of them is through
+    the mixer that made an ``offer``. Raises TooMany where this browser has asked for too many
+    checks, Busy where the process is busy with others, and TooSlow where the check takes longer
+    than it may.
     """
     text = to_json(written(draft.document)).encode()
     current_limits().count_check(member.browser)  # a group's people share its token
     asker = f"{member.browser}/{draft.id}"
-    view = checked_view(asker, text, people_expected(draft.document), compares=compares)
+    offered = b"" if offer is None else to_json(offer).encode()
+    people = people_expected(draft.document)
+    view = checked_view(asker, text, people, compares=compares, offer=offered)
     return msgspec.json.decode(view, type=QuickCheck)

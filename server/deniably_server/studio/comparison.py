@@ -8,13 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
-from math import ceil, sqrt
+from fractions import Fraction
+from math import ceil, exp, log, sqrt
 from typing import Any, cast
 
 from deniably.authoring.drafts import Document
 from deniably.authoring.quick_check import DIFFERENCE, ExpertRow, QuickCheck
 from deniably.authoring.special_designs import SpecialDesign
-from deniably.authoring.ways import Way
+from deniably.authoring.ways import Operation, Way
+from deniably.design.mixer_plan import LOCAL_ODDS
+from deniably.survey.guessing_rates import rate_text
 from deniably.survey.spending import FULL
 from deniably.survey.survey import EPSILON_LIMIT
 from deniably_server.studio.balance import (
@@ -28,11 +31,14 @@ from deniably_server.studio.balance import (
     people_expected,
     range_of,
 )
+from deniably_server.studio.fields import STOPS
 
 FEW = 300
 """With fewer people than this the page warns that results will say little."""
 _STEP = 5
 """From one stop of the slider to the next, in parts of the 100 that devices allow."""
+_ROUNDING = Fraction(1, 10**9)
+"""Exponentials of logarithms are a little off, and rates are rounded up."""
 _80, _50 = 1.2816 / 1.9600, 0.6745 / 1.9600
 """How wide the intervals of 80 and of 50 % are, where that of 95 % is 1: ratios of normal
 quantiles."""
@@ -47,7 +53,8 @@ class ShownWay:
     way, as JSON; it is empty where the way is chosen. ``lost`` says what the results would lack,
     ``crossed`` which cross-tables there could be. ``used`` is what is spent of the 100 that
     devices allow. ``one`` and ``all`` say how many of 100 guesses at one answer, and at all
-    answers, are right.
+    answers, are right; with a mixer those of this server alone. ``both_one`` and ``both_all`` are
+    then those of this server and the mixer together; they are empty for other ways.
     """
 
     id: str
@@ -62,6 +69,8 @@ class ShownWay:
     all: str
     crossed: str
     operation: str
+    both_one: str
+    both_all: str
 
 
 @dataclass(frozen=True)
@@ -121,12 +130,28 @@ class Slider:
 
 
 @dataclass(frozen=True)
+class MixerSlider:
+    """The slider of a survey with a mixer: what this server alone may learn of all answers.
+
+    ``stops`` has the odds of each stop as text, and ``rights`` how many of 100 guesses are then
+    right at most. ``place`` is the index of the stop nearest to the draft's odds, and ``now`` the
+    draft's own rate.
+    """
+
+    stops: Sequence[str]
+    rights: Sequence[str]
+    place: int
+    now: str
+
+
+@dataclass(frozen=True)
 class Comparison:
     """What the privacy page shows of a draft.
 
     ``balance`` is about the draft as a whole. ``learnt`` has an entry for each question.
     ``compared`` has one, too, and at the end one for asking without randomisation. ``few`` is true
-    if few people are expected. ``refused`` says why devices refuse the survey.
+    if few people are expected. ``refused`` says why devices refuse the survey, and ``no_mixer``
+    why its answers cannot go through the mixer whose offer is in the draft.
     """
 
     balance: Balance
@@ -137,6 +162,7 @@ class Comparison:
     designs: Sequence[ShownDesign] = ()
     experts: Sequence[ExpertRow] = ()
     refused: Sequence[str] = ()
+    no_mixer: Sequence[str] = ()
 
 
 def comparison_of(view: QuickCheck, draft: Document) -> Comparison:
@@ -150,11 +176,15 @@ def comparison_of(view: QuickCheck, draft: Document) -> Comparison:
         learnt=[
             Learnt(row, None if row.share is None else _strip(row.share)) for row in balance.margins
         ],
-        compared=list(_compared(view, balance, people_expected(draft))),
+        # With a mixer answers travel apart, so nobody knows who is in which group.
+        compared=[]
+        if view.guessing.together
+        else list(_compared(view, balance, people_expected(draft))),
         few=people_expected(draft) < FEW,
         designs=[_design(each) for each in view.designs],
         experts=view.experts,
         refused=view.refused,
+        no_mixer=view.no_mixer,
     )
 
 
@@ -177,7 +207,41 @@ def slider_of(draft: Document) -> Slider | None:
     return Slider([f"{stop * unit:f}" for stop in shown], shown, nearest, spent)
 
 
+def mixer_slider_of(draft: Document) -> MixerSlider | None:
+    """Returns the slider of a draft with a mixer; None for other drafts, and where the draft states
+    no odds for the mixer that a slider can show."""
+    mixer: object = draft.get("mixer")
+    if not isinstance(mixer, dict):
+        return None
+    now = _epsilon(cast(Mapping[str, Any], mixer))
+    if now is None:
+        return None
+    # Beyond what the questions keep by themselves a mixer is for nothing.
+    local = sum(_epsilon(each) or log(LOCAL_ODDS) for each in draft["questions"])
+    stops = [stop for stop in STOPS if log(float(stop.odds)) < local] or STOPS[:1]
+    nearest = min(range(len(stops)), key=lambda at: abs(log(float(stops[at].odds)) - now))
+    right = Fraction(1) - 1 / (1 + Fraction(exp(now)))
+    return MixerSlider(
+        [stop.odds for stop in stops],
+        [stop.right for stop in stops],
+        nearest,
+        f"{rate_text(right - _ROUNDING)}",
+    )
+
+
+def _epsilon(stated: Mapping[str, Any]) -> float | None:
+    """The epsilon that a mixer or a question states, as such or as odds; None where it states none
+    that is a number above 0."""
+    try:
+        if "odds" in stated:
+            return log(Fraction(str(stated["odds"]))) or None
+        return float(stated["epsilon"]) or None
+    except (KeyError, TypeError, ValueError, ArithmeticError):
+        return None
+
+
 def _way(way: Way, draft: Document) -> ShownWay:
+    both, several = way.together, len(draft["questions"]) > 1
     return ShownWay(
         way.id,
         way.label,
@@ -188,10 +252,19 @@ def _way(way: Way, draft: Document) -> ShownWay:
         way.used > FULL,
         range_of(list(way.margins.values())),
         from_to(*way.one),
-        str(way.all_answers) if len(draft["questions"]) > 1 else "",
+        str(way.all_answers) if several else "",
         way.crossed,
-        "" if way.chosen else operation_json(way.operations, draft),
+        "" if way.chosen else operation_json([*way.operations, *_kept_offer(way, draft)], draft),
+        from_to(*both.one) if both else "",
+        str(both.all_answers) if both and several else "",
     )
+
+
+def _kept_offer(way: Way, draft: Document) -> Iterator[Operation]:
+    """Keeps the offer of a mixer that another way does not use, so that it can be taken again."""
+    mixer: object = draft.get("mixer")
+    if isinstance(mixer, dict) and way.id != "mixer":
+        yield Operation(None, "offer", cast(Mapping[str, Any], mixer).get("offer"))
 
 
 def _design(design: SpecialDesign) -> ShownDesign:

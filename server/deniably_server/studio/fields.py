@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal, cast
 
+from deniably.design.mixer_plan import LOCAL_ODDS
+from deniably.survey.mixer import MOST_ODDS
+
 KINDS = {
     "yes_no": "Yes or no",
     "select_one": "One of several answers",
@@ -63,6 +66,12 @@ STOPS = tuple(
 )
 
 
+MIXED_STOPS = tuple(stop for stop in STOPS if float(stop.odds) <= MOST_ODDS)
+"""The stops of the slider of a question whose answers go through a mixer."""
+LOCAL_RIGHT = f"{100 * float(LOCAL_ODDS / (1 + LOCAL_ODDS)):.0f}"
+"""How many of 100 guesses are right about a question with a mixer that states no protection."""
+
+
 @dataclass(frozen=True)
 class QuestionForm:
     """The editor's form for one question.
@@ -71,7 +80,8 @@ class QuestionForm:
     maps each type that can be chosen to its name. ``also`` is {additional answer, such as "prefer
     not to say": whether the question offers it}, and empty for types that cannot offer any.
     ``stop`` is the index in ``STOPS`` of the question's odds, or None if they are none of these.
-    ``shares`` is true if all questions share one budget. ``kept`` are keys of the question that no
+    ``shares`` is true if all questions share one budget, and ``mixed`` if answers go through a
+    mixer. ``kept`` are keys of the question that no
     field shows; the form leaves them as they are.
     """
 
@@ -83,6 +93,7 @@ class QuestionForm:
     also: Mapping[str, bool]
     stop: int | None
     shares: bool
+    mixed: bool
     kept: Sequence[str]
 
 
@@ -116,6 +127,7 @@ def question_form(draft: Mapping[str, Any], question: str) -> QuestionForm | Non
         also,
         _stop(keys),
         "budget" in draft,
+        "mixer" in draft,
         sorted(key for key in keys if key not in shown),
     )
 

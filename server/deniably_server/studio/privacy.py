@@ -13,9 +13,15 @@ from deniably_server.guard.session import require_member, sign_in_first, signed_
 from deniably_server.storage.studio import Draft
 from deniably_server.studio.balance import Balance, people_expected
 from deniably_server.studio.checks import check_of
-from deniably_server.studio.comparison import Comparison, comparison_of, slider_of
+from deniably_server.studio.comparison import (
+    Comparison,
+    comparison_of,
+    mixer_slider_of,
+    slider_of,
+)
 from deniably_server.studio.drafts import known
 from deniably_server.studio.home import title_of
+from deniably_server.studio.offers import offer_of, shown_offer
 from deniably_server.studio.steps import steps_of_draft
 from deniably_server.web.operation import PAGE, Operation
 
@@ -52,11 +58,16 @@ def figures(name: str) -> str:
     privacy cost and its precision."""
     member = require_member()
     draft = current_store().studio.draft(member.team.id, known(name))
+    offer = shown_offer(member, draft.document)
+    usable = None if offer is None or offer.wrong or offer.taken else offer_of(draft.document)
     try:
-        comparison = comparison_of(check_of(member, draft, compares=True), draft.document)
+        check = check_of(member, draft, compares=True, offer=usable)
+        comparison = comparison_of(check, draft.document)
     except TooSlow:
         comparison = Comparison(Balance(slow=True))
-    return render_template("studio/privacy_figures.html", **_shown(draft, comparison))
+    return render_template(
+        "studio/privacy_figures.html", **_shown(draft, comparison), offer=offer
+    )
 
 
 def _shown(draft: Draft, comparison: Comparison) -> dict[str, object]:
@@ -70,5 +81,6 @@ def _shown(draft: Draft, comparison: Comparison) -> dict[str, object]:
         "all": comparison,
         "view": comparison.balance,
         "slider": slider_of(draft.document),
+        "promise": mixer_slider_of(draft.document),
         "people": f"{people_expected(draft.document):,}",
     }

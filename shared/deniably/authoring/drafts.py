@@ -1,7 +1,8 @@
 """Edits drafts: an author's document while it is written, by one person or by several at once.
 
-Each question of a draft has a hidden ``id``, and the draft says how many people are expected to
-answer (``expect``); neither is ever published. An edit is one small operation. It names the
+Each question of a draft has a hidden ``id``. The draft says how many people are expected to answer
+(``expect``), and may have a mixer's ``offer`` that the survey does not use. None of these is ever
+published. An edit is one small operation. It names the
 revision that its author saw, and is applied to the newest one, unless somebody changed that very
 thing in between: so two people at two questions never meet, and nobody's words are lost.
 
@@ -30,6 +31,8 @@ from deniably.survey.survey import MOST_QUESTIONS, what_is_wrong
 
 LARGEST_DRAFT = 256 << 10
 """The maximum of bytes of a draft as JSON."""
+_OF_DRAFTS = ("expect", "offer")
+"""Keys of a draft that its survey does not have."""
 _LONGEST_NAME = 32  # characters of a name that is made; there is room for a number behind it
 
 Document = Mapping[str, Any]
@@ -126,7 +129,7 @@ def drafted(document: object) -> Document:
 def written(draft: Document) -> Document:
     """Returns a draft as an author's document, to be checked, published or saved.
 
-    The keys ``id`` and ``expect`` are left out. A question without a name gets one that is made
+    The keys ``id``, ``expect`` and ``offer`` are left out. A question without a name gets one that is made
     from its text.
 
     >>> written({"title": "Pay", "questions": [{"id": "q1", "label": "Paid fairly?"}]})["questions"]
@@ -136,7 +139,8 @@ def written(draft: Document) -> Document:
     questions = [
         {"name": names[question["id"]]} | _without(question, "id") for question in _all(draft)
     ]
-    return _without(draft, "expect") | {"questions": questions}
+    kept = {key: value for key, value in draft.items() if key not in _OF_DRAFTS}
+    return kept | {"questions": questions}
 
 
 def question_names(draft: Document) -> dict[str, str]:

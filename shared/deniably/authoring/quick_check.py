@@ -24,8 +24,11 @@ from deniably.authoring.special_designs import SpecialDesign, special_designs
 from deniably.authoring.ways import (
     Document,
     Mend,
+    Together,
     Way,
+    conspiring,
     mends,
+    mixer_refusals,
     planned_groups,
     ways,
 )
@@ -38,12 +41,14 @@ from deniably.design.mixer_plan import answer_losses
 from deniably.design.planning import Goal, estimable_groups, margin_for
 from deniably.design.power import Needed, about_needed
 from deniably.design.stand_ins import StandIns
+from deniably.device.ledger import Limits
 from deniably.estimation.figures import Group, SingleMean
 from deniably.survey.guessing_rates import Guessing, Rate, guessing, rate_text
 from deniably.survey.questions import Question
 from deniably.survey.spending import FULL, privacy_spent
 from deniably.survey.survey import MOST_QUESTIONS, Survey, Waves
 from deniably.wording.first_page import first_page
+from deniably.wording.mixer_page import mixer_rates
 
 MOST_SHOWN = 50
 """The maximum of problems that a view lists; the others are counted."""
@@ -74,13 +79,16 @@ class Used(msgspec.Struct, frozen=True):
     refuse.
 
     ``total`` is for all questions that one device is asked. ``each`` has the value of each
-    question, by name. ``waves`` is for all waves of a panel together; None for other surveys.
+    question, by name. ``waves`` is for all waves of a panel together; None for other surveys. With
+    a mixer these are against the survey's server alone. ``together`` is then what is spent of the
+    100 that devices allow for this, if server and mixer work together; None without a mixer.
     """
 
     total: int
     limit: int
     each: dict[str, int]
     waves: int | None
+    together: int | None = None
 
 
 class GuessingScale(msgspec.Struct, frozen=True):
@@ -88,8 +96,9 @@ class GuessingScale(msgspec.Struct, frozen=True):
 
     The guesser sees the report. ``one`` has the lowest and the highest rate among single questions.
     ``all`` is the rate for all answers together, ``waves`` that for all waves (None without waves),
-    and ``worst`` that with the luckiest reports. ``often`` is whether the form has to warn;
-    ``promise`` is the text that the form shows.
+    and ``worst`` that with the luckiest reports. With a mixer these are the rates of the survey's
+    server alone, and ``together`` has those of server and mixer (None without a mixer). ``often``
+    is whether the form has to warn; ``promise`` is the text that the form shows.
     """
 
     one: tuple[Rate, Rate]
@@ -98,6 +107,7 @@ class GuessingScale(msgspec.Struct, frozen=True):
     worst: Rate
     often: bool
     promise: str
+    together: Together | None = None
 
 
 class FigureMargin(msgspec.Struct, frozen=True):
@@ -115,7 +125,8 @@ class FigureMargin(msgspec.Struct, frozen=True):
 class QuestionView(msgspec.Struct, frozen=True):
     """What one question gives away, and how accurate its results are.
 
-    ``right`` is how many of 100 guesses of the answer are right. ``n_for_5`` is how many
+    ``right`` is how many of 100 guesses of the answer are right, with a mixer those of both
+    parties together. ``n_for_5`` is how many
     respondents bring the margin of every figure to five points, or to five per cent of the range.
     ``n_for_difference`` is about how many respondents are needed to detect, 8 times in 10, a
     difference of ten points between two halves of them. Both are None where no number of
@@ -134,7 +145,8 @@ class QuestionView(msgspec.Struct, frozen=True):
 class ExpertRow(msgspec.Struct, frozen=True):
     """The formal protection of one question.
 
-    Where ``question`` is None, it is that of all questions that one device is asked.
+    Where ``question`` is None, it is that of all questions that one device is asked. With a mixer
+    it holds ``against`` the survey's server alone, or server and mixer together.
     """
 
     question: str | None
@@ -142,6 +154,7 @@ class ExpertRow(msgspec.Struct, frozen=True):
     epsilon: str
     odds: str
     delta: str
+    against: Literal["", "server", "together"] = ""
 
 
 class QuickCheck(msgspec.Struct, frozen=True, kw_only=True):
@@ -153,6 +166,7 @@ class QuickCheck(msgspec.Struct, frozen=True, kw_only=True):
     about right, because a window replaces the optimised mechanism of a mean that is still being
     computed. ``refused`` says why devices would refuse the survey, and ``mends`` what the author
     can do about it. ``ways`` are the ways to ask the survey, of which the author can choose one.
+    ``no_mixer`` says why the answers cannot travel through the mixer whose offer was given.
     ``designs`` has the waves, strata and invitations of the survey. ``n_openly`` is how many people
     are needed to detect a difference of ten points if they are asked directly, without noise; None
     where no number is enough. ``experts`` has the formal protection of each question, and of all
@@ -171,6 +185,7 @@ class QuickCheck(msgspec.Struct, frozen=True, kw_only=True):
     experts: list[ExpertRow] = []
     ways: list[Way] = []
     mends: list[Mend] = []
+    no_mixer: list[str] = []
     designs: list[SpecialDesign] = []
     notes: list[str] = []
     first_page: list[str] = []
@@ -192,14 +207,16 @@ def quick_check(
     stand_ins: StandIns | None = None,
     *,
     compares: bool = True,
+    offer: object = None,
 ) -> QuickCheck:
     """Checks the draft that ``source`` returns, with the margins of ``n`` respondents.
 
     ``source`` may raise BadSurvey, as ``documents.load`` does. The result then has the problems of
     this error, just as it has those of the draft itself. With ``stand_ins``, windows may replace
     mechanisms of means that are still being computed; figures are then only about right. Without
-    ``compares``, the result has no other designs of the survey, which take half of the time. Raises
-    ValueError unless n is from 1 to ``LARGEST_N``.
+    ``compares``, the result has no other designs of the survey, which take half of the time. With a
+    mixer's ``offer``, as parsed JSON, one of them is through this mixer. Raises ValueError unless n
+    is from 1 to ``LARGEST_N``.
     """
     if not 1 <= n <= LARGEST_N:
         raise ValueError(f"n is {n:,} respondents; give 1 to {LARGEST_N:,}")
@@ -211,7 +228,7 @@ def quick_check(
         survey, notes = compile_written(written, misplaced)
     except BadSurvey as error:
         return _shown(error.problems)
-    view = _view(cast(Document, document), written, survey, n, compares=compares)
+    view = _view(cast(Document, document), written, survey, n, compares=compares, offer=offer)
     about = stand_ins is not None and bool(stand_ins.missing)
     return replace(
         view,
@@ -222,22 +239,35 @@ def quick_check(
 
 
 def _view(
-    document: Document, written: WrittenSurvey, survey: Survey, n: int, *, compares: bool
+    document: Document,
+    written: WrittenSurvey,
+    survey: Survey,
+    n: int,
+    *,
+    compares: bool,
+    offer: object,
 ) -> QuickCheck:
     alone = answer_losses(survey)
     rates, page = guessing(survey), first_page(survey, losses=alone)
     needed = _needed(survey)
+    promise = f"{page.promise} {page.doubt}"
+    compared = ways(document, survey, n, offer) if compares else []
+    wanted = compares and offer is not None
+    lacking = wanted and all(way.id != "mixer" for way in compared)
+    refused = mixer_refusals(document, survey, offer) if lacking else []
     return QuickCheck(
         used=_used(survey, alone),
         refused=refusals(survey),
-        guessing=_scale(rates, f"{page.promise} {page.doubt}"),
+        guessing=_scale_of_two(survey, rates, alone, promise)
+        if survey.mixer
+        else _scale(rates, promise),
         asked=survey.asked,
         questions=list(_questions(written, survey, rates, needed, n)),
         n_openly=max((each.openly for each in needed), default=None),
         experts=list(_experts(survey)),
-        # Other designs of a survey with a mixer would need other blanks.
-        ways=ways(document, survey, n) if compares and not survey.mixer else [],
-        mends=[] if survey.mixer else mends(document, survey, n),
+        ways=compared,
+        no_mixer=[one_line(each.why) for each in refused],
+        mends=mends(document, survey, n),
         designs=special_designs(survey, rates, n),
         first_page=page.paragraphs,
     )
@@ -251,6 +281,9 @@ def _used(survey: Survey, alone: Mapping[str, Loss]) -> Used:
         FULL,
         {name: privacy_spent(loss) for name, loss in losses.items()},
         privacy_spent(survey.history) if isinstance(survey.waves, Waves) else None,
+        privacy_spent(survey.total, Limits().of_scope("survey", "together"))
+        if survey.mixer
+        else None,
     )
 
 
@@ -267,7 +300,10 @@ def _experts(survey: Survey) -> Iterator[ExpertRow]:
     for question in survey.questions:
         mechanism = question.mechanism
         yield ExpertRow(question.name, mechanism.described, **protection_texts(mechanism.loss))
-    yield ExpertRow(None, "", **protection_texts(survey.total))
+    if survey.mixer:
+        yield ExpertRow(None, "", **protection_texts(survey.server_loss), against="server")
+    against: Literal["", "together"] = "together" if survey.mixer else ""
+    yield ExpertRow(None, "", **protection_texts(survey.total), against=against)
 
 
 def _scale(rates: Guessing, promise: str) -> GuessingScale:
@@ -278,6 +314,23 @@ def _scale(rates: Guessing, promise: str) -> GuessingScale:
         rate_text(rates.worst),
         rates.often,
         promise,
+    )
+
+
+def _scale_of_two(
+    survey: Survey, rates: Guessing, alone: Mapping[str, Loss], promise: str
+) -> GuessingScale:
+    """The scale of a survey with a mixer: that of its server alone, then that of both together."""
+    server = mixer_rates(survey, alone)
+    every = rate_text(server.all)
+    return GuessingScale(
+        (rate_text(min(server.one)), rate_text(max(server.one))),
+        every,
+        None,
+        every,
+        rates.often,
+        promise,
+        conspiring(survey),
     )
 
 

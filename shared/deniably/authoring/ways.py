@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import ROUND_FLOOR, Decimal
 from fractions import Fraction
 from functools import cached_property
-from math import log, prod
+from math import inf, log, prod
 from typing import Any, Literal, cast
 
 import msgspec
@@ -28,20 +28,24 @@ from deniably.authoring.written import (
     WrittenSurvey,
     WrittenYesNo,
 )
-from deniably.core.errors import BadSurvey
+from deniably.core.errors import BadSurvey, Problem
+from deniably.design.mixer_plan import answer_losses
 from deniably.design.planning import PlanRow, estimable_groups, plan_figures
+from deniably.device.ledger import Account, Limits
 from deniably.estimation.figures import Group
 from deniably.mechanisms.subset_selection import MOST_CHOICES
 from deniably.results.crosstabs import is_crossable
 from deniably.survey.guessing_rates import Rate, guessing, rate_text
+from deniably.survey.mixer import MOST_ODDS, Mixer
 from deniably.survey.questions import MOST_PARTS, Product
 from deniably.survey.spending import privacy_spent
 from deniably.survey.survey import EPSILON_LIMIT, Survey
+from deniably.wording.mixer_page import mixer_rates
 from deniably.wording.words import Words
 
 Document = Mapping[str, Any]
 """A survey as its author writes it."""
-WayId = Literal["own", "all", "some", "joint"]
+WayId = Literal["own", "all", "some", "joint", "mixer"]
 """The ways to ask, as ``Way`` explains them."""
 Margins = dict[str, float]
 """The widest margin of each question, as ``deniably plan`` gives it."""
@@ -57,8 +61,13 @@ _ROOMY = Decimal(4)
 _LEAST_JOINT = Decimal("0.7")  # the lowest stop of the slider
 _HUNDREDTH, _MILLIONTH = Decimal("0.01"), Decimal("0.000001")
 _PRIVACY = ("epsilon", "odds", "coins")
+_SHARED = ("budget", "mixer")
+"""The keys of a survey that state one protection for all questions together."""
+MIXER_ODDS = Decimal(3)
+"""The odds of a mixer that a way sets for all answers, against the survey's server alone."""
 # Logarithms of odds are compared with epsilons that were rounded to a double.
 _CLOSE = 1e-9
+_LIMIT = Fraction(EPSILON_LIMIT)
 
 
 class Operation(msgspec.Struct, frozen=True):
@@ -73,17 +82,31 @@ class Operation(msgspec.Struct, frozen=True):
     value: Any = None
 
 
+class Together(msgspec.Struct, frozen=True):
+    """How many of 100 guesses are right if a mixer and the survey's server work together.
+
+    ``one`` is about a single answer (the lowest and the highest rate), ``all_answers`` about all
+    answers together, and ``worst`` about all with the luckiest reports.
+    """
+
+    one: tuple[Rate, Rate]
+    all_answers: Rate
+    worst: Rate
+
+
 class Way(msgspec.Struct, frozen=True):
-    """One of four designs of a survey.
+    """One of five designs of a survey.
 
     Each answer has its ``own`` protection, ``all`` answers share one, each device draws ``some`` of
-    the questions, or several questions are answered in one ``joint`` report: this is its ``id``.
+    the questions, several questions are answered in one ``joint`` report, or answers travel through
+    a ``mixer``: this is its ``id``.
     ``chosen`` is whether the survey has this design now. ``note`` says what people do, and ``lost``
     what the author gives up. ``used`` is the privacy that is spent, in hundredths of what devices
     allow. Three fields say how many of 100 guesses are right: ``one`` about a single answer (the
     lowest and the highest rate), ``all_answers`` about all answers together, and ``worst`` with the
-    luckiest reports. ``crosstabs`` says whether cross-tables are possible, and ``crossed`` of which
-    answers.
+    luckiest reports. With a mixer these are about the survey's server alone; ``together`` has those
+    of server and mixer, and is None for other ways. ``crosstabs`` says whether cross-tables are
+    possible, and ``crossed`` of which answers.
     """
 
     id: WayId
@@ -99,6 +122,7 @@ class Way(msgspec.Struct, frozen=True):
     crosstabs: bool
     crossed: str
     operations: list[Operation]
+    together: Together | None = None
 
 
 class Mend(msgspec.Struct, frozen=True):
@@ -170,28 +194,42 @@ def widest_margins(survey: Survey, n: int) -> Margins:
 # --- ways -------------------------------------------------------------------------------------
 
 
-def ways(document: Document, survey: Survey, n: int) -> list[Way]:
+def ways(document: Document, survey: Survey, n: int, offer: object = None) -> list[Way]:
     """Returns the possible designs of a survey: ``document``, which compiles to ``survey``.
 
     Designs other than the present one spend about as much privacy as the survey does now, and at
-    most what devices allow. Margins are those of ``n`` respondents.
+    most what devices allow. One with a mixer is there if the document has one, or if a mixer's
+    ``offer`` is given. It spends at most odds of 3 against the survey's server alone. Margins are
+    those of ``n`` respondents.
     """
     draft = _Draft(document, survey)
     return [
         _way(id_, way, id_ == draft.way, operations, n)
-        for id_, operations in _ways(draft)
+        for id_, operations in _ways(draft, offer)
         if (way := draft.compiled(operations)) and (id_ == draft.way or not refusals(way))
     ]
+
+
+def mixer_refusals(document: Document, survey: Survey, offer: object) -> list[Problem]:
+    """Returns why answers to a survey cannot travel through the mixer that made an ``offer``; an
+    empty list if they can. ``document`` compiles to ``survey``."""
+    try:
+        through = compile_written(
+            *typed(changed(document, _Draft(document, survey).through_mixer(offer)))
+        )[0]
+    except BadSurvey as error:
+        return list(error.problems)
+    return [Problem("$.mixer", why) for why in refusals(through)]
 
 
 _Label = Callable[[Survey], str]
 """The words for a way or a mend, from the survey that it gives."""
 
 
-def _ways(draft: _Draft) -> Iterator[tuple[WayId, list[Operation]]]:
-    several, budgeted = len(draft.names) > 1, "budget" in draft.document
+def _ways(draft: _Draft, offer: object) -> Iterator[tuple[WayId, list[Operation]]]:
+    several = len(draft.names) > 1
     apart: WayId = "joint" if draft.has_products else "own"  # what is joined stays joined
-    each = [Operation(None, "budget"), *draft.each_at(draft.share)] if budgeted else []
+    each = [*draft.without_shared(), *draft.each_at(draft.share)] if draft.shared else []
     yield apart, each
     if several or draft.way == "all":
         yield "all", [] if draft.way == "all" else draft.within("split")
@@ -201,26 +239,52 @@ def _ways(draft: _Draft) -> Iterator[tuple[WayId, list[Operation]]]:
     if apart == "own" and len(joined) > 1:
         now = draft.way == "joint"
         yield "joint", [] if now else draft.join(joined, draft.share_of(joined))
+    if draft.way == "mixer":
+        yield "mixer", []
+    elif offer is not None:
+        yield "mixer", draft.through_mixer(offer)
 
 
 def _way(id_: WayId, survey: Survey, chosen: bool, operations: list[Operation], n: int) -> Way:
-    rates = guessing(survey)
     crossed = _crossed(survey)
+    one, all_answers, worst = _guessed(survey)
     return Way(
         id=id_,
         label=_WAYS[id_](survey),
         chosen=chosen,
-        note=_NOTES[id_],
+        note=_through(survey.mixer) if isinstance(survey.mixer, Mixer) else _NOTES[id_],
         lost=_lost(id_, survey),
-        used=privacy_spent(survey.total),
+        used=privacy_spent(survey.server_loss),
         margins=widest_margins(survey, n),
-        one=(rate_text(rates.lowest), rate_text(rates.highest)),
-        all_answers=rate_text(rates.together),
-        worst=rate_text(rates.worst),
+        one=one,
+        all_answers=all_answers,
+        worst=worst,
         crosstabs=bool(crossed),
         crossed=crossed or "You cannot see how the answers to two questions go together.",
         operations=operations,
+        together=conspiring(survey),
     )
+
+
+def conspiring(survey: Survey) -> Together | None:
+    """Returns how well a mixer and the survey's server guess together; None without a mixer."""
+    if not survey.mixer:
+        return None
+    rates = guessing(survey)
+    one = rate_text(rates.lowest), rate_text(rates.highest)
+    return Together(one, rate_text(rates.together), rate_text(rates.worst))
+
+
+def _guessed(survey: Survey) -> tuple[tuple[Rate, Rate], Rate, Rate]:
+    """The rates of one answer, of all, and of the luckiest guesser; with a mixer those of the
+    survey's server alone, which hold for the luckiest, too."""
+    if survey.mixer:
+        mixed = mixer_rates(survey, answer_losses(survey))
+        every = rate_text(mixed.all)
+        return (rate_text(min(mixed.one)), rate_text(max(mixed.one))), every, every
+    rates = guessing(survey)
+    one = rate_text(rates.lowest), rate_text(rates.highest)
+    return one, rate_text(rates.together), rate_text(rates.worst)
 
 
 def _of_own(survey: Survey) -> str:
@@ -248,11 +312,24 @@ def _of_products(survey: Survey) -> str:
     return _of_joint(sum(len(each.parts) for each in products[:1]))(survey)
 
 
+def _of_mixer(_: Survey) -> str:
+    return "With a mixer"
+
+
+def _through(mixer: Mixer) -> str:
+    return (
+        f"Answers travel sealed through {mixer.by}, which cannot read them. When you close the"
+        f" survey, it adds {mixer.blanks:,} made-up answers to each question, removes what shows who"
+        " sent what, and passes all on. The results are corrected for the made-up answers."
+    )
+
+
 _WAYS: Mapping[WayId, _Label] = {
     "own": _of_own,
     "all": _of_all,
     "some": _of_some,
     "joint": _of_products,
+    "mixer": _of_mixer,
 }
 _NOTES: Mapping[WayId, str] = {
     "own": "As in any questionnaire. You set the protection at each question.",
@@ -282,6 +359,11 @@ def _lost(id_: WayId, survey: Survey) -> str:
                 "The editor can no longer change the words of these questions. Only “Undo” makes"
                 " them single questions again."
             )
+        case "mixer":
+            return (
+                "There are no results while it is open. Answers travel apart, so that nobody can"
+                " put them together again: you cannot compare groups."
+            )
         case _:
             return ""
 
@@ -293,7 +375,8 @@ def _in(part: Fraction) -> str:
 def _crossed(survey: Survey) -> str:
     """Which cross-tables there can be; empty where there are none."""
     joined = any(isinstance(each, Product) for each in survey.questions)
-    crossable = sum(map(is_crossable, survey.questions)) if survey.asked > 1 else 0
+    apart = survey.asked == 1 or survey.mixer
+    crossable = 0 if apart else sum(map(is_crossable, survey.questions))
     see, together = "You can see how", "go together"
     sentences = [f"{see} the answers in the one report {together}."] if joined else []
     if crossable > 1:
@@ -317,12 +400,12 @@ def mends(document: Document, survey: Survey, n: int) -> list[Mend]:
     draft = _Draft(document, survey)
     found: list[Mend] = []
     # Of each kind the first that devices accept.
-    for candidates in (_draw, _protect, _leave_out, _join):
+    for candidates in (_draw, _protect, _promise_more, _leave_out, _join):
         for label, operations in candidates(draft):
             compiled = draft.compiled(operations)
             if compiled is None or refusals(compiled):
                 continue
-            used, margins = privacy_spent(compiled.total), widest_margins(compiled, n)
+            used, margins = privacy_spent(compiled.server_loss), widest_margins(compiled, n)
             found.append(Mend(label(compiled), operations, used, margins))
             break
         if len(found) == MOST_MENDS:
@@ -335,7 +418,7 @@ _Candidate = tuple[_Label, list[Operation]]
 
 def _draw(draft: _Draft) -> Iterator[_Candidate]:
     """Each device draws some of the questions."""
-    if len(draft.names) > 1:
+    if len(draft.names) > 1 and draft.way != "mixer":
         yield _of_some, draft.within("sample", _ROOMY)
 
 
@@ -348,7 +431,7 @@ def _protect(draft: _Draft) -> Iterator[_Candidate]:
                 yield _protected, [Operation(None, "budget", {**budget, "epsilon": epsilon})]
         return
     for odds in reversed(STOPS):
-        if draft.may_fit(log(odds)):
+        if odds <= draft.most_odds and draft.may_fit(log(odds)):
             yield (
                 _protected,
                 [
@@ -356,13 +439,25 @@ def _protect(draft: _Draft) -> Iterator[_Candidate]:
                     for question, epsilon in draft.epsilons.items()
                     if epsilon > log(odds) + _CLOSE
                     for operation in draft.at_odds(question, odds)
-                ],
+                ]
+                + draft.less_to_server(),
             )
 
 
 def _protected(survey: Survey) -> str:
     rate = rate_text(guessing(survey).highest)
     return f"Protect every answer more: a guess is right at most {rate} of 100 times"
+
+
+def _promise_more(draft: _Draft) -> Iterator[_Candidate]:
+    """A mixer that lets the survey's server learn less."""
+    if operations := draft.less_to_server():
+        yield _promised, operations
+
+
+def _promised(survey: Survey) -> str:
+    rate = rate_text(mixer_rates(survey, {}).all)
+    return f"Let the survey’s server learn less: it guesses right at most {rate} of 100 times"
 
 
 def _leave_out(draft: _Draft) -> Iterator[_Candidate]:
@@ -375,7 +470,7 @@ def _leave_out(draft: _Draft) -> Iterator[_Candidate]:
 def _join(draft: _Draft) -> Iterator[_Candidate]:
     """The questions that have yes and no as answers, as one report."""
     joined = [each for each in draft.joinable() if isinstance(each, WrittenYesNo)]
-    if len(joined) < 2 or "budget" in draft.document:
+    if len(joined) < 2 or draft.shared:
         return
     own = sum(draft.epsilons[each.name] for each in joined)
     room = float(_ROOMY) - sum(draft.epsilons.values()) + own
@@ -416,6 +511,8 @@ class _Draft:
     @cached_property
     def way(self) -> WayId:
         """The way in which the survey is asked now."""
+        if self.survey.mixer:
+            return "mixer"
         questions = self.survey.questions
         if self.survey.asked < len(questions):
             return "some"
@@ -425,15 +522,26 @@ class _Draft:
         return "joint" if joint else "all"
 
     @property
+    def shared(self) -> bool:
+        """Whether one protection is stated for all questions together."""
+        return any(key in self.document for key in _SHARED)
+
+    @property
+    def most_odds(self) -> float:
+        """The largest local odds that a question may have."""
+        return MOST_ODDS if self.way == "mixer" else inf
+
+    @property
     def share(self) -> float:
         """The epsilon that each question has where all have the same."""
         return float(self.whole) / len(self.names)
 
     @property
     def whole(self) -> Decimal:
-        """The epsilon of all that is asked, at most what devices allow."""
+        """The epsilon of all that is asked, at most what devices allow; with a mixer what the
+        survey's server alone may learn."""
         budget = self.document.get("budget")
-        own = self.survey.total.epsilon if budget is None else budget["epsilon"]
+        own = self.survey.server_loss.epsilon if budget is None else budget["epsilon"]
         return _down(min(own, int(EPSILON_LIMIT)), _HUNDREDTH)
 
     def compiled(self, operations: Sequence[Operation]) -> Survey | None:
@@ -448,17 +556,61 @@ class _Draft:
 
     def within(self, spend: str, epsilon: Decimal | None = None) -> list[Operation]:
         """One epsilon for all questions, by default what is spent now."""
-        return [_budget(epsilon or self.whole, spend), *self.without_own_privacy()]
+        return [
+            *self.without_shared(),
+            _budget(epsilon or self.whole, spend),
+            *self.without_own_privacy(),
+        ]
+
+    def through_mixer(self, offer: object) -> list[Operation]:
+        """Through the mixer that made an offer, with its usual local odds for each question."""
+        return [
+            *self.without_shared(),
+            Operation(None, "mixer", {"offer": offer, **self._promise}),
+            *self.without_own_privacy(),
+            *self._without_early_results(),
+        ]
+
+    def less_to_server(self) -> list[Operation]:
+        """Smaller odds for a mixer whose claim is more than devices accept; else nothing."""
+        if self.way != "mixer" or self.survey.server_loss.at_most_epsilon(_LIMIT):
+            return []
+        stated = cast(Document, self.document["mixer"])
+        kept = {key: stated[key] for key in stated if key not in ("epsilon", "blanks")}
+        return [Operation(None, "mixer", {**kept, "odds": MIXER_ODDS})]
+
+    @property
+    def _promise(self) -> dict[str, Decimal]:
+        """What the survey's server alone may learn through a mixer: at most what it does now."""
+        now = self.survey.total.epsilon
+        if log(MIXER_ODDS) <= now + _CLOSE:
+            return {"odds": MIXER_ODDS}
+        return {"epsilon": _down(now, _HUNDREDTH)}
+
+    def _without_early_results(self) -> Iterator[Operation]:
+        """No results while it is open, and no whole reports: a mixer passes all on at the end."""
+        rules = self.written.results
+        if rules.while_open or rules.reports == "public":
+            stated = cast(Document, self.document["results"])
+            kept = {key: stated[key] for key in stated if key not in ("while_open", "reports")}
+            yield Operation(None, "results", kept or None)
+
+    def without_shared(self) -> Iterator[Operation]:
+        """Removes the protection that is stated for all questions together."""
+        yield from (Operation(None, key) for key in _SHARED if key in self.document)
 
     def each_at(self, epsilon: float) -> Iterator[Operation]:
         """Each question at the stop of the slider that gives away as much, or a little less; below
         the lowest stop, with this epsilon."""
         stops = [stop for stop in STOPS if log(stop) <= epsilon + _CLOSE]
-        for name in (each["name"] for each in self.document["questions"]):
-            if stops:
-                yield Operation(name, "odds", stops[-1])
-            else:
-                yield Operation(name, "epsilon", _down(epsilon, _HUNDREDTH))
+        key, value = ("odds", stops[-1]) if stops else ("epsilon", _down(epsilon, _HUNDREDTH))
+        for question in cast(Sequence[Document], self.document["questions"]):
+            yield from (
+                Operation(question["name"], own)
+                for own in _PRIVACY
+                if own in question and own != key
+            )
+            yield Operation(question["name"], key, value)
 
     def without_own_privacy(self) -> Iterator[Operation]:
         """Removes what each question states of its own privacy."""
@@ -488,7 +640,8 @@ class _Draft:
         # With memos a device pays for all waves at once.
         memos = at_once.epsilon / self.survey.total.epsilon
         most = sorted(min(each, epsilon) for each in self.epsilons.values())[-self.survey.asked :]
-        return memos * sum(most) <= int(EPSILON_LIMIT) + _CLOSE
+        account: Account = "together" if self.way == "mixer" else "server"
+        return memos * sum(most) <= Limits().of_scope("survey", account) + _CLOSE
 
     def joinable(self) -> list[WrittenQuestion]:
         """The questions that fit into one report, from the first on."""
@@ -507,7 +660,7 @@ class _Draft:
 
     def share_of(self, joined: Sequence[WrittenQuestion]) -> Decimal:
         """The epsilon that some questions have together, as the survey spends it now."""
-        if "budget" in self.document:
+        if self.shared:
             return _down(float(self.whole) * len(joined) / len(self.names), _HUNDREDTH)
         own = sum(self.epsilons[each.name] for each in joined)
         room = int(EPSILON_LIMIT) - sum(self.epsilons.values()) + own
@@ -518,22 +671,25 @@ class _Draft:
         product = together_question(joined, Words(self.written.language))
         one = _as_written(product, self._free_name(product.name)) | {"epsilon": epsilon}
         names = {each.name for each in joined}
-        budget = self.document.get("budget")
-        # Finer than hundredths, so that the parts lose next to nothing of the budget.
-        each = None if budget is None else _down(float(self.whole) / len(self.names), _MILLIONTH)
+        # Finer than hundredths, so that the parts lose next to nothing of the whole.
+        each = _down(float(self.whole) / len(self.names), _MILLIONTH) if self.shared else None
         questions: list[Document] = []
         for question in cast(Sequence[Document], self.document["questions"]):
             if question["name"] not in names:
-                questions.append(question if each is None else {**question, "epsilon": each})
+                questions.append(question if each is None else _at_epsilon(question, each))
             elif one not in questions:
                 questions.append(one)
-        asked = Operation(None, "questions", questions)
-        return [asked] if budget is None else [Operation(None, "budget"), asked]
+        return [*self.without_shared(), Operation(None, "questions", questions)]
 
     def _free_name(self, name: str) -> str:
         while name in self.names:
             name = f"{name}_"
         return name
+
+
+def _at_epsilon(question: Document, epsilon: Decimal) -> Document:
+    """A question with this privacy, and none that it states in another way."""
+    return {key: question[key] for key in question if key not in _PRIVACY} | {"epsilon": epsilon}
 
 
 def _budget(epsilon: Decimal, spend: str) -> Operation:

@@ -17,11 +17,11 @@ FULL = 100
 """All that a device allows one survey."""
 
 
-def privacy_spent(loss: Loss) -> int:
+def privacy_spent(loss: Loss, limit: Fraction = Fraction(EPSILON_LIMIT)) -> int:
     """Returns the part of the privacy limit of a device that a loss uses up, in hundredths of the
-    limit, rounded up: 20 times the epsilon as printed.
+    limit, rounded up: with the usual limit, 20 times the epsilon as printed.
 
     >>> privacy_spent(Loss(odds=Fraction(3))), privacy_spent(Loss(odds=Fraction(81)))
     (22, 88)
     """
-    return ceil(Fraction(loss.epsilon_text()) * FULL / Fraction(EPSILON_LIMIT))
+    return ceil(Fraction(loss.epsilon_text()) * FULL / limit)

@@ -139,7 +139,8 @@ function settle() {
 find("#add").addEventListener("click", () => {
   const id = name();
   const last = draft.newest.questions.at(-1)?.id ?? null;
-  const keys = { type: "yes_no", ...("budget" in draft.newest ? {} : { odds: 3 }) };
+  const shared = "budget" in draft.newest || "mixer" in draft.newest;
+  const keys = { type: "yes_no", ...(shared ? {} : { odds: 3 }) };
   draft.change({ do: "add", question: id, after: question || last, keys }, `${own}?question=${id}`);
 });
 
