@@ -216,8 +216,8 @@ def test_numbers_of_its_json_are_those_of_the_values() -> None:
     assert float(margin) == view.questions[0].figures[0].margin
     assert list(found) == [
         "digest", "problems", "more", "used", "refused", "guessing", "asked", "questions",
-        "n_openly", "experts", "ways", "mends", "no_mixer", "designs", "notes", "first_page", "languages",
-        "about",
+        "n_openly", "experts", "ways", "mends", "no_mixer", "designs", "notes", "first_page",
+        "languages", "about",
     ]  # fmt: skip
 
 

@@ -138,9 +138,7 @@ def _looked_at(job: CheckJob, stand_ins: StandIns) -> tuple[bytes, list[tuple[st
     if job.wanted != "definition":
         compares = job.wanted == "view"
         offer = msgspec.json.decode(job.offer) if job.offer else None
-        view = quick_check(
-            lambda: load(job.text), job.n, stand_ins, compares=compares, offer=offer
-        )
+        view = quick_check(lambda: load(job.text), job.n, stand_ins, compares=compares, offer=offer)
         return view.json, []
     try:
         return compile_survey(load(job.text)).canonical, []

@@ -24,6 +24,7 @@ from deniably_server.storage.engines.engine import Connection, ReportRow
 from deniably_server.storage.tables.envelope_keys import (
     enter_envelope_key,
     find_envelope_key,
+    is_unused_key,
     remove_envelope_key,
 )
 from deniably_server.storage.tables.mixed import (
@@ -84,6 +85,12 @@ class MixedStore:
         """Stores a key of envelopes. Raises as ``issue_key`` does."""
         with self._writing() as database:
             enter_envelope_key(database, key.public, key.text.decode(), token)
+
+    def is_unused_key(self, open_: str, token: str) -> bool:
+        """Returns whether a survey can be published with the key of envelopes whose public half is
+        ``open_`` by the token with this id."""
+        with self._reading() as database:
+            return is_unused_key(database, open_, token)
 
     def key(self, name: str) -> OpeningKey | None:
         """Returns the key of a survey; None where it has none, or it was deleted."""

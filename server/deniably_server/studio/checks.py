@@ -14,9 +14,7 @@ from deniably_server.storage.studio import Draft
 from deniably_server.studio.balance import people_expected
 
 
-def check_of(
-    member: Member, draft: Draft, *, compares: bool, offer: object = None
-) -> QuickCheck:
+def check_of(member: Member, draft: Draft, *, compares: bool, offer: object = None) -> QuickCheck:
     """Returns the check of a draft, computed in another process.
 
     If ``compares`` is true, the check has other ways to ask the survey, too; one of them is through

@@ -65,9 +65,7 @@ def figures(name: str) -> str:
         comparison = comparison_of(check, draft.document)
     except TooSlow:
         comparison = Comparison(Balance(slow=True))
-    return render_template(
-        "studio/privacy_figures.html", **_shown(draft, comparison), offer=offer
-    )
+    return render_template("studio/privacy_figures.html", **_shown(draft, comparison), offer=offer)
 
 
 def _shown(draft: Draft, comparison: Comparison) -> dict[str, object]:

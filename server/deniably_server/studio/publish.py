@@ -17,10 +17,12 @@ from deniably.authoring.checking import refusals
 from deniably.authoring.drafts import to_json, written
 from deniably.authoring.yaml_writing import to_yaml
 from deniably.core.errors import BadSignature, BadSurvey, Problem
+from deniably.survey.mixer import Mixer
 from deniably.survey.spending import FULL, privacy_spent
 from deniably.survey.survey import Survey
 from deniably.trust.signing import Signature, fingerprint
 from deniably_server.api.cached_views import compiled
+from deniably_server.api.mixed import EnvelopeKeyAnswer
 from deniably_server.api.surveys import quotas
 from deniably_server.errors import Conflict, NotFound, Quota, Unsigned
 from deniably_server.guard.app_state import current_store
@@ -36,6 +38,7 @@ from deniably_server.studio.addresses import free_address
 from deniably_server.studio.balance import people_expected
 from deniably_server.studio.drafts import known
 from deniably_server.studio.home import title_of
+from deniably_server.studio.offers import shown_offer
 from deniably_server.studio.steps import steps_of_draft
 from deniably_server.web.answer import json_answer
 from deniably_server.web.body import JSON, decoded, read_body
@@ -46,10 +49,7 @@ if TYPE_CHECKING:
 
 blueprint = Blueprint("studio_publish", __name__, url_prefix="/studio")
 
-_NO_MIXER = (
-    "the studio publishes no survey with a mixer yet; download the draft and publish it with"
-    " deniably publish, or leave out mixer"
-)
+_NO_KEY = "this server has no key for this survey yet, so nobody could read the answers"
 _SIGNED = ("unauthorised", "forbidden")
 
 
@@ -126,6 +126,22 @@ def definition(name: str) -> Response:
     return _unless_published(member, draft, partial(_definition, member, draft))
 
 
+@blueprint.post("/drafts/<name>/envelope-key")
+@Operation(
+    {201: {JSON: EnvelopeKeyAnswer}},
+    (*_SIGNED, "not-found", "quota"),
+)
+def issue_key(name: str) -> Response:
+    """Makes the key with which this server will open the answers to a draft with a mixer. The page
+    writes its public half into the draft, as ``open`` of the mixer."""
+    require_own_page()
+    member, store = require_member(), current_store()
+    store.studio.draft(member.team.id, known(name))  # raises NotFound
+    response = json_answer({"open": store.mixed.issue_key(member.token.id)}, 201)
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
 @blueprint.post("/drafts/<name>/published")
 @Operation(
     {201: {JSON: PublishedAnswer}, 409: {JSON: PublishedAnswer}},
@@ -144,7 +160,7 @@ def publish(name: str) -> Response:
 
 
 def _definition(member: Member, name: str) -> Response:
-    survey = _publishable(current_store().studio.draft(member.team.id, name))
+    survey = _publishable(member, current_store().studio.draft(member.team.id, name))
     if full := _quota_used_up(member):
         raise Quota(full)
     return json_answer({"definition": msgspec.Raw(survey.canonical)})
@@ -153,7 +169,9 @@ def _definition(member: Member, name: str) -> Response:
 def _publish(member: Member, name: str, wanted: Signed) -> Response:
     store = current_store()
     draft = store.studio.draft(member.team.id, name)
-    survey = _publishable(draft)  # compiled again: what was signed must be what is published
+    survey = _publishable(
+        member, draft
+    )  # compiled again: what was signed must be what is published
     if wanted.digest != survey.digest:
         raise Conflict("the draft was changed while you looked at it; look at it again")
     if wanted.author != member.team.key:
@@ -189,6 +207,8 @@ def _warnings(member: Member, draft: Draft) -> list[str]:
     name, taken = str(draft.document.get("name") or ""), current_store().names()
     reasons = [_taken(name, taken)] if name in taken else []
     reasons += [full] if (full := _quota_used_up(member)) else []
+    offer = shown_offer(member, draft.document)
+    reasons += [offer.wrong.removesuffix(".")] if offer and offer.taken and offer.wrong else []
     return [f"{reason[:1].upper()}{reason[1:]}." for reason in reasons]
 
 
@@ -205,17 +225,30 @@ def _taken(name: str, taken: Collection[str]) -> str:
     return f"this address is taken; {free_address(name, taken)} is free"
 
 
-def _publishable(draft: Draft) -> Survey:
-    """Raises BadSurvey where devices would refuse the survey, and Conflict where another survey has
-    its address."""
+def _publishable(member: Member, draft: Draft) -> Survey:
+    """Raises BadSurvey where devices would refuse the survey or its mixer cannot be used, and
+    Conflict where another survey has its address."""
     # As the file that an author can download: from that a terminal makes the same definition.
     survey = compiled(to_yaml(written(draft.document)).encode())
-    if survey.mixer:
-        raise BadSurvey([Problem("$.mixer", _NO_MIXER)])
+    if isinstance(survey.mixer, Mixer):
+        _require_usable(member, draft, survey.mixer)
     if refusals(survey):
-        spent = privacy_spent(survey.total)
-        why = f"nobody could answer all of it: it spends {spent} of {FULL}; go back, and mend it"
+        spent = privacy_spent(survey.server_loss)
+        much = f"it spends {spent} of {FULL}"
+        if spent <= FULL:
+            much = "the mixer and this server together would learn more than phones allow"
+        why = f"nobody could answer all of it: {much}; go back, and mend it"
         raise BadSurvey([Problem("$", why)])
     if survey.name in (taken := current_store().names()):
         raise Conflict(_taken(survey.name, taken))
     return survey
+
+
+def _require_usable(member: Member, draft: Draft, mixer: Mixer) -> None:
+    """Raises BadSurvey where the offer of a draft's mixer cannot be used, and where the draft has
+    no key of this server for the member's token."""
+    offer = shown_offer(member, draft.document)
+    if offer and offer.wrong:
+        raise BadSurvey([Problem("$.mixer.offer", offer.wrong)])
+    if not current_store().mixed.is_unused_key(mixer.open, member.token.id):
+        raise BadSurvey([Problem("$.mixer.open", _NO_KEY)])

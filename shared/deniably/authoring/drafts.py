@@ -129,8 +129,8 @@ def drafted(document: object) -> Document:
 def written(draft: Document) -> Document:
     """Returns a draft as an author's document, to be checked, published or saved.
 
-    The keys ``id``, ``expect`` and ``offer`` are left out. A question without a name gets one that is made
-    from its text.
+    The keys ``id``, ``expect`` and ``offer`` are left out. A question without a name gets one that
+    is made from its text.
 
     >>> written({"title": "Pay", "questions": [{"id": "q1", "label": "Paid fairly?"}]})["questions"]
     [{'name': 'paid_fairly', 'label': 'Paid fairly?'}]

@@ -299,11 +299,17 @@ def _needed(survey: Survey) -> list[Needed]:
 def _experts(survey: Survey) -> Iterator[ExpertRow]:
     for question in survey.questions:
         mechanism = question.mechanism
-        yield ExpertRow(question.name, mechanism.described, **protection_texts(mechanism.loss))
+        yield _expert(mechanism.loss, question.name, mechanism.described)
     if survey.mixer:
-        yield ExpertRow(None, "", **protection_texts(survey.server_loss), against="server")
-    against: Literal["", "together"] = "together" if survey.mixer else ""
-    yield ExpertRow(None, "", **protection_texts(survey.total), against=against)
+        yield replace(_expert(survey.server_loss), against="server")
+        yield replace(_expert(survey.total), against="together")
+    else:
+        yield _expert(survey.total)
+
+
+def _expert(loss: Loss, question: str | None = None, mechanism: str = "") -> ExpertRow:
+    texts = protection_texts(loss)
+    return ExpertRow(question, mechanism, texts["epsilon"], texts["odds"], texts["delta"])
 
 
 def _scale(rates: Guessing, promise: str) -> GuessingScale:

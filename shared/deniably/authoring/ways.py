@@ -319,8 +319,8 @@ def _of_mixer(_: Survey) -> str:
 def _through(mixer: Mixer) -> str:
     return (
         f"Answers travel sealed through {mixer.by}, which cannot read them. When you close the"
-        f" survey, it adds {mixer.blanks:,} made-up answers to each question, removes what shows who"
-        " sent what, and passes all on. The results are corrected for the made-up answers."
+        f" survey, it adds {mixer.blanks:,} made-up answers to each question, removes what shows"
+        " who sent what, and passes all on. The results are corrected for the made-up answers."
     )
 
 

@@ -3,6 +3,7 @@
 
 import { digest } from "../core/canonical.js";
 import { Refused } from "../core/errors.js";
+import { fingerprint } from "../trust/signing.js";
 import { elsewhere } from "./sign_elsewhere.js";
 import { Declined, find, name as anyName, post, trying } from "./exchange.js";
 import {
@@ -47,6 +48,19 @@ function show() {
     return item;
   });
   find("#asked-questions").replaceChildren(...items);
+  void showMixer();
+}
+
+/** Says who the mixer is, and what both can learn; these are the values that are compared. */
+async function showMixer() {
+  const { mixer } = shownDraft(written);
+  find("#through").hidden = mixer === null;
+  if (!mixer) return;
+  const { by, address, signing, alone, both, fails } = mixer;
+  const number = await fingerprint(signing);
+  for (const [selector, text] of Object.entries({ by, address, number, alone, both, fails })) {
+    for (const place of document.querySelectorAll(`[data-mixer="${selector}"]`)) place.textContent = text;
+  }
 }
 
 const shown = () => ({
@@ -100,12 +114,27 @@ function results() {
 async function definition() {
   await put("name", address.value.trim());
   await put("results", results());
-  const asked = await post(`/studio/drafts/${draft}/definition`, {});
+  let asked = await defined();
+  if (lacksKey(asked)) {
+    const made = await post(`/studio/drafts/${draft}/envelope-key`, {});
+    if (made.status !== 201) throw new Declined(made);
+    await put("mixer", { ...written.mixer, open: made.value.open });
+    asked = await defined();
+  }
   if (asked.status !== 200) throw refusal(asked);
   const its = asked.value.definition;
   checkShown(its, shown());
   return its;
 }
+
+const defined = () => post(`/studio/drafts/${draft}/definition`, {});
+
+/** @type {(asked: Answer) => boolean} whether all that lacks is the server's key to a survey with a mixer */
+const lacksKey = ({ value }) =>
+  listed(value?.problems).map(({ path }) => path).join() === "$.mixer.open";
+
+/** @type {(list: unknown) => { path?: string }[]} */
+const listed = (list) => (Array.isArray(list) ? list : []);
 
 /**
  * Returns the error for an answer that is no success; another tab may have published the draft.
@@ -125,6 +154,8 @@ function done(published, heading) {
   const link = new URL(published.form, location.origin).href;
   Object.assign(find("#link"), { href: link, textContent: link });
   Object.assign(find("#follow"), { href: `/studio/s/${published.name}` });
+  find("#accept").hidden = !written.mixer;
+  find("#accept-command").textContent = `deniably mix accept ${link}`;
   form.hidden = true;
   find("#done").hidden = false;
   find("#done h2").textContent = heading;

@@ -6,7 +6,7 @@ import { Refused } from "../core/errors.js";
 import { bytes, checkSignature, fingerprint, signedBy } from "../trust/signing.js";
 import { PLAIN, decoded, drawWords, openCopy, readCopy, readWords, writeCopy } from "./recovery.js";
 
-/** @import { Made, Own, Shown, Signed } from "./types.js" */
+/** @import { Made, Own, Shown, ShownMixer, Signed } from "./types.js" */
 
 const DATABASE = "deniably-signature";
 const STORE = "signature";
@@ -142,8 +142,30 @@ function* compared(definition, shown) {
     const within = spent <= shown.budget * (1 + ROUNDED);
     yield ["The protection of all questions", rightOf(shown.budget), rightOf(within ? shown.budget : spent)];
   }
+  yield* comparedMixers(shown.mixer, definition.mixer ? publishedMixer(definition) : null);
   yield ["The least number of reports", shown.minimum, results.minimum];
   yield ["Who sees results", audience(shown.analysts), audience(results.to === "analysts")];
+}
+
+/** What is compared of a mixer, by what the page calls it. Who swaps the mixer, or is both parties, is found out. */
+const OF_MIXERS = /** @type {[keyof ShownMixer, string][]} */ ([
+  ["by", "The mixer"],
+  ["address", "The mixer’s address"],
+  ["signing", "The key of the mixer"],
+  ["key", "The mixer’s key of envelopes"],
+  ["open", "This server’s key of envelopes"],
+  ["alone", "What this server alone can learn"],
+  ["both", "What the mixer and this server can learn together"],
+  ["fails", "The number of people of whom one may be protected less"],
+]);
+
+/**
+ * @param {ShownMixer | null} here
+ * @param {ShownMixer | null} there
+ * @returns {Generator<[string, unknown, unknown]>}
+ */
+function* comparedMixers(here, there) {
+  for (const [member, what] of OF_MIXERS) yield [what, here?.[member] ?? "none", there?.[member] ?? "none"];
 }
 
 /** By how much, relatively, a sum may exceed the budget through rounding. */
@@ -199,6 +221,39 @@ function numberOf(stated) {
  */
 const epsilonOf = ({ epsilon, odds }) => (epsilon === undefined ? Math.log(numberOf(odds)) : numberOf(epsilon));
 
+/** The odds of a question that states no protection in a survey with a mixer. */
+const LOCAL = { odds: 8 };
+/** The delta of a mixer that states none. */
+const DELTA = 0.000001;
+
+/**
+ * What is shown of a mixer: `named` is what names it, `claim` states what the server alone can learn, and
+ * `local` what each answer gives away to both.
+ * @type {(named: any, open: unknown, claim: any, local: number[]) => ShownMixer}
+ */
+const shownMixer = ({ by, address, key, signing }, open, claim, local) => ({
+  by,
+  address,
+  key,
+  signing,
+  open: String(open),
+  alone: rightOf(epsilonOf(claim)),
+  both: rightOf(Math.max(...local)),
+  fails: Math.round(1 / numberOf(claim.delta ?? DELTA)).toLocaleString("en"),
+});
+
+/** @type {(definition: any) => ShownMixer} */
+const publishedMixer = ({ mixer, questions }) =>
+  shownMixer(mixer, mixer.open, mixer.claim ?? {}, listed(questions).map(({ claim }) => epsilonOf(claim ?? {})));
+
+/** @type {(mixer: any, questions: any[]) => ShownMixer} the mixer of a draft, as its author wrote it */
+const draftedMixer = (mixer, questions) =>
+  shownMixer(mixer.offer, mixer.open, mixer, questions.map((each) => localOf(each)));
+
+/** @type {(question: any) => number} the epsilon of a draft's question with a mixer */
+const localOf = ({ odds, epsilon, coins }) =>
+  coins ? NaN : epsilonOf(odds === undefined && epsilon === undefined ? LOCAL : { odds, epsilon });
+
 /** @type {(epsilon: number) => string} how often a guess between two answers is right */
 const rightOf = (epsilon) =>
   Number.isNaN(epsilon) ? "" : `guessed right ${(100 / (1 + Math.exp(-epsilon))).toFixed(1)} of 100 times`;
@@ -240,11 +295,13 @@ const audience = (/** @type {boolean} */ analysts) => (analysts ? "people with a
 
 /**
  * What a page shows of a question, in a draft or a definition. The choices that an author wrote come
- * first in both. A definition states no coins; with `asCoins` its protection is said in them.
- * @type {(question: any, asCoins?: boolean) => import("./types.js").ShownQuestion}
+ * first in both. A definition states no coins; with `asCoins` its protection is said in them. A draft's
+ * question that states no protection has the `usual` one, if there is one.
+ * @type {(question: any, asCoins?: boolean, usual?: { odds?: number }) => import("./types.js").ShownQuestion}
  */
-function shownQuestion(question, asCoins = false) {
+function shownQuestion(question, asCoins = false, usual = {}) {
   const { label, hint, choices, parts, claim, odds, epsilon, coins } = question;
+  const own = odds === undefined && epsilon === undefined ? usual : { odds, epsilon };
   const labels = (/** @type {any} */ list) => listed(list).map((one) => String(one?.label ?? one));
   const ofParts = listed(parts).flatMap((part) => [...labels([part]), ...labels(part?.choices)]);
   return {
@@ -252,7 +309,7 @@ function shownQuestion(question, asCoins = false) {
     hint: words(hint),
     answers: [...labels(choices), ...ofParts],
     protection:
-      coins || asCoins ? throws(coins ?? coinsOf(question)) : rightOf(epsilonOf(claim ?? { odds, epsilon })),
+      coins || asCoins ? throws(coins ?? coinsOf(question)) : rightOf(epsilonOf(claim ?? own)),
     coins: Boolean(coins) || asCoins,
   };
 }
@@ -262,15 +319,16 @@ const FACTS = ["controller", "legal_basis", "retention", "consent"];
 
 /**
  * What is compared of a draft, as its author wrote it.
- * @type {(draft: any) => Pick<Shown, "title" | "intro" | "facts" | "contact" | "budget" | "questions">}
+ * @type {(draft: any) => Pick<Shown, "title" | "intro" | "facts" | "contact" | "budget" | "mixer" | "questions">}
  */
-export const shownDraft = ({ title, intro, contact, budget, questions, ...rest }) => ({
+export const shownDraft = ({ title, intro, contact, budget, mixer, questions, ...rest }) => ({
   title,
   intro,
   facts: FACTS.map((key) => rest[key]).filter(Boolean),
   contact,
   budget: budget ? Number(budget.epsilon) : null,
-  questions: questions.map((/** @type {any} */ each) => shownQuestion(each)),
+  mixer: mixer ? draftedMixer(mixer, questions) : null,
+  questions: questions.map((/** @type {any} */ each) => shownQuestion(each, false, mixer ? LOCAL : {})),
 });
 
 /**

@@ -39,6 +39,19 @@ export interface ShownQuestion {
   coins: boolean;
 }
 
+/** What the page has of a survey's mixer: who runs it, where it is, its keys and the server's (`open`), what the
+ * server alone can guess of all answers, what both can guess of one, and of how many people this fails for one. */
+export interface ShownMixer {
+  by: string;
+  address: string;
+  key: string;
+  signing: string;
+  open: string;
+  alone: string;
+  both: string;
+  fails: string;
+}
+
 /** What the page has of a survey that it is about to sign. `budget` is the epsilon of all questions together;
  * null where each has its own. */
 export interface Shown {
@@ -49,6 +62,7 @@ export interface Shown {
   facts: string[];
   contact: string;
   budget: number | null;
+  mixer: ShownMixer | null;
   questions: ShownQuestion[];
   minimum: number;
   analysts: boolean;

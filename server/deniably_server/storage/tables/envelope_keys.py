@@ -39,6 +39,13 @@ def enter_envelope_key(database: Connection, open_: str, secret: str, token: str
     )
 
 
+def is_unused_key(database: Connection, open_: str, token: str) -> bool:
+    """Returns whether the token with this id has this key, and no survey uses it."""
+    sql = "SELECT count(*) FROM envelope_keys WHERE open = ? AND survey IS NULL AND token = ?"
+    (found,) = database.execute(sql, [open_, token]).fetchone()
+    return bool(found)
+
+
 def use_envelope_key(database: Connection, open_: str, survey: str, token: str) -> None:
     """Gives an unused key to the survey that was published with it.
 
