@@ -82,9 +82,13 @@ def _with_a_frame(policy: str) -> str:
     return f"{_without_raw_html(policy)}; frame-src 'self'"
 
 
-def policy_with(address: str) -> str:
-    """Returns the content policy of a page that may also send to the origin ``address``."""
-    return _POLICY.replace("connect-src 'self'", f"connect-src 'self' {address}")
+STUDIO_POLICY = _without_raw_html(_POLICY)
+
+
+def policy_with(address: str, policy: str = _POLICY) -> str:
+    """Returns the content policy of a page that may also send to the origin ``address``: that of
+    the server's pages, or a ``policy`` of other ones."""
+    return policy.replace("connect-src 'self'", f"connect-src 'self' {address}")
 
 
 STUDIO_HEADERS = _with_policy(_without_raw_html)

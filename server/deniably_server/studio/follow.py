@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypedDict
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, TypedDict, cast
 
 import msgspec
 from flask import Blueprint, Response, render_template
 
 from deniably.core.errors import BadSignature
+from deniably.survey.mixer import Mixer
 from deniably.survey.survey import Survey
 from deniably.trust.register import closing_digest
 from deniably.trust.signing import Signature, fingerprint, verify
@@ -15,6 +17,7 @@ from deniably_server.api.status import survey_status
 from deniably_server.api.surveys import final_count, require_results
 from deniably_server.errors import Malformed, NotFound, Unsigned
 from deniably_server.guard.app_state import current_store
+from deniably_server.guard.headers import CONTENT_POLICY, STUDIO_POLICY, policy_with
 from deniably_server.guard.session import (
     Member,
     own_origin,
@@ -61,7 +64,8 @@ _CLOSING = msgspec.json.Decoder(Closing)
 @Operation({**PAGE, 303: {}}, ("not-found",), headers=("Location",))
 def follow(name: str) -> ResponseReturnValue:
     """Renders the survey's page: its link, the number of reports in whole tens, what the group has
-    done with the survey, and how to close it or ask it again."""
+    done with the survey, and how to close it or ask it again. While a mixer has the answers, the
+    page's script asks that one how many people have sent."""
     member = signed_in()
     if member is None:
         return sign_in_first()
@@ -70,7 +74,7 @@ def follow(name: str) -> ResponseReturnValue:
     survey = store.survey(name)
     status = survey_status(survey)
     link = f"{own_origin() or ''}/s/{name}"
-    return render_template(
+    page = render_template(
         "studio/follow.html",
         team=member.team,
         survey=survey,
@@ -82,6 +86,9 @@ def follow(name: str) -> ResponseReturnValue:
         link=link,
         code=qr_code(link, "The link as a code for phones") if own_origin() else "",
     )
+    if status["state"] != "open" or not isinstance(survey.mixer, Mixer):
+        return page
+    return page, {CONTENT_POLICY: policy_with(survey.mixer.address, STUDIO_POLICY)}
 
 
 @blueprint.post("/<name>/closed")
@@ -115,7 +122,7 @@ def close(name: str) -> Response:
 )
 def ask_again(name: str) -> Response:
     """Begins a draft that is a copy of a survey of the group, as its author wrote it, with a new
-    address that is free."""
+    address that is free, and without the key that opened the answers of a mixer."""
     require_own_page()
     member, store = require_member(), current_store()
     _require_own(member, name)
@@ -123,6 +130,9 @@ def ask_again(name: str) -> Response:
     if document is None:
         raise NotFound("this survey came from no draft of the studio")
     again = dict(document) | {"name": free_address(name, store.names())}
+    if isinstance(mixer := again.get("mixer"), dict):
+        kept = cast(Mapping[str, object], mixer)
+        again["mixer"] = {key: kept[key] for key in kept if key != "open"}
     draft = store.studio.begin_draft(member.doer, again, "begun")
     return json_answer({"id": draft.id, "revision": draft.revision}, 201)
 
