@@ -429,8 +429,9 @@ def test_no_published_form_has_anything_of_a_trial(author: Author) -> None:
     assert "form/trial" not in reached
 
 
-def test_a_trial_has_no_means_to_store_or_send() -> None:
-    trial = bundle("page-trial")
+@pytest.mark.parametrize("name", ["page-trial", "page-trial-mixed"])
+def test_a_trial_has_no_means_to_store_or_send(name: str) -> None:
+    trial = bundle(name)
 
     assert MEANS.search(bundle("page")), "a form stores"
     assert MEANS.findall(trial) == []
@@ -439,6 +440,7 @@ def test_a_trial_has_no_means_to_store_or_send() -> None:
     ], "whether the harmless page of the exit answers; the policy stops even that"
 
 
+FORM = ("exit", "form", "remembered", "sending", "stratum", "asked", "steps")
 STANDS_IN = {
     "storage": "Damaged forget keeps read recordSent setAside ticketOf update",
     "kept_pages": "forget",
@@ -447,24 +449,29 @@ STANDS_IN = {
     "send": "Unreachable send",
     "waiting": "sendOthers",
     "invited": "bring enter",
+    "to_mixer": "fetchStatement sealForMixer sealReports sendSealed",
+    "mixer_code": "askForCode askForOther code forgetCode keepStatement storedStatement",
+    "mixer_statement": "readStatement",
 }
-"""What the form takes of each module that form/trial.js and form/trial_invited.js stand in for."""
+"""What the form takes of each module that form/trial.js, form/trial_invited.js and
+form/trial_mixed.js stand in for."""
 
 
 def test_the_trial_stands_in_for_all_that_a_form_takes_of_these_modules() -> None:
-    assert {path.rpartition("/")[2] for path in static_files.IN_TRIALS} == set(STANDS_IN)
-    own = [static_files.text_of(f"form/{name}.js") for name in ("trial", "trial_invited")]
+    assert {path.rpartition("/")[2] for path in static_files.IN_MIXED_TRIALS} == set(STANDS_IN)
+    own = [static_files.text_of(f"form/{name}.js")
+           for name in ("trial", "trial_invited", "trial_mixed")]  # fmt: skip
     export = re.compile(r"^export (?:async )?(?:function|class|const) (\w+)", re.MULTILINE)
     exported = set(export.findall("".join(own)))
     assert exported == {name for names in STANDS_IN.values() for name in names.split()}
     taken = {
         (source, name.strip())
-        for module in ("exit", "form", "remembered", "sending", "stratum", "asked", "steps")
+        for module in (*FORM, "mixed")
         for names, source in re.findall(
-            r'^import \{([^}]*)\} from "\.\./device/(\w+)\.js"',
+            r'^import \{([^}]*)\} from "(?:\.\.?/)(?:device/|trust/)?(\w+)\.js"',
             static_files.text_of(f"form/{module}.js"), re.MULTILINE)
         for name in names.split(",")
-        if source in STANDS_IN
+        if source in STANDS_IN and name.strip()
     }  # fmt: skip
     assert len(taken) > 12
     assert [pair for pair in taken if pair[1] not in STANDS_IN[pair[0]].split()] == []

@@ -18,9 +18,6 @@ from deniably_server.studio.drafts import known
 from deniably_server.studio.fields import (
     ALSO,
     KINDS,
-    LOCAL_RIGHT,
-    MIXED_STOPS,
-    STOPS,
     question_form,
     survey_fields,
 )
@@ -64,8 +61,6 @@ def edit(name: str) -> ResponseReturnValue:
         document=to_json(draft.document),
         expect=people_expected(draft.document),
         steps=steps_of_draft(draft.id, "Questions"),
-        stops=MIXED_STOPS if "mixer" in draft.document else STOPS,
-        local=LOCAL_RIGHT,
         also=ALSO,
         view=Balance(),  # empty: a check takes a while, and the page's script asks for it
     )

@@ -60,16 +60,14 @@ class Stop:
 
 
 # A guess between two equally likely answers is right with probability odds / (1 + odds).
-STOPS = tuple(
-    Stop(odds, f"{100 * Decimal(odds) / (1 + Decimal(odds)):.0f}")
-    for odds in ("2", "2.5", "3", "4", "5", "7", "10", "14", "20", "30", "55", "90")
-)
+def _stops(*odds: str) -> tuple[Stop, ...]:
+    return tuple(Stop(each, f"{100 * Decimal(each) / (1 + Decimal(each)):.0f}") for each in odds)
 
 
-MIXED_STOPS = tuple(stop for stop in STOPS if float(stop.odds) <= MOST_ODDS)
-"""The stops of the slider of a question whose answers go through a mixer."""
-LOCAL_RIGHT = f"{100 * float(LOCAL_ODDS / (1 + LOCAL_ODDS)):.0f}"
-"""How many of 100 guesses are right about a question with a mixer that states no protection."""
+STOPS = _stops("2", "2.5", "3", "4", "5", "7", "10", "14", "20", "30", "55", "90")
+MIXED_STOPS = _stops("2", "2.5", "3", "4", "5", "7", f"{LOCAL_ODDS}", "10", "14", f"{MOST_ODDS}")
+"""The stops of a question whose answers go through a mixer. A question that states no protection
+has ``LOCAL_ODDS``."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +77,7 @@ class QuestionForm:
     ``number`` is the question's place in the survey, from 1. ``kind`` is its type, and ``kinds``
     maps each type that can be chosen to its name. ``also`` is {additional answer, such as "prefer
     not to say": whether the question offers it}, and empty for types that cannot offer any.
-    ``stop`` is the index in ``STOPS`` of the question's odds, or None if they are none of these.
+    ``stop`` is the index in ``stops`` of the question's odds, or None if they are none of these.
     ``shares`` is true if all questions share one budget, and ``mixed`` if answers go through a
     mixer. ``kept`` are keys of the question that no
     field shows; the form leaves them as they are.
@@ -91,6 +89,7 @@ class QuestionForm:
     kinds: Mapping[str, str]
     fields: Sequence[Field]
     also: Mapping[str, bool]
+    stops: Sequence[Stop]
     stop: int | None
     shares: bool
     mixed: bool
@@ -116,6 +115,7 @@ def question_form(draft: Mapping[str, Any], question: str) -> QuestionForm | Non
     keys = questions[at]
     kind = str(keys.get("type", ""))
     fields = list(_fields(keys, kind))
+    stops = MIXED_STOPS if "mixer" in draft else STOPS
     also = {name: name in _names(keys.get("also")) for name in ALSO} if kind in _ALSO else {}
     shown = {"id", "type", "odds", *(each.key for each in fields), *(["also"] if also else [])}
     return QuestionForm(
@@ -125,7 +125,8 @@ def question_form(draft: Mapping[str, Any], question: str) -> QuestionForm | Non
         KINDS if kind in KINDS else {**KINDS, kind: _OTHERS.get(kind, kind or "Not chosen yet")},
         fields,
         also,
-        _stop(keys),
+        stops,
+        _stop(keys, stops, local=str(LOCAL_ODDS) if "mixer" in draft else ""),
         "budget" in draft,
         "mixer" in draft,
         sorted(key for key in keys if key not in shown),
@@ -188,8 +189,9 @@ def _label(choice: object) -> str:
     return str(keys.get("label", ""))
 
 
-def _stop(keys: Mapping[str, Any]) -> int | None:
-    """The place of a question's odds on the slider."""
-    odds = keys.get("odds")
-    texts = [stop.odds for stop in STOPS]
+def _stop(keys: Mapping[str, Any], stops: Sequence[Stop], local: str) -> int | None:
+    """The place of a question's odds on the slider; ``local`` are those of a question that states
+    none."""
+    odds = keys.get("odds", local if not {"epsilon", "coins"} & keys.keys() else None)
+    texts = [stop.odds for stop in stops]
     return texts.index(str(odds)) if str(odds) in texts else None

@@ -142,11 +142,6 @@ def _trial(draft: Draft, browser: str, question: str = "") -> str:
         return _waiting("Not ready yet", mistakes_of(error, document))
     except (TooMany, Busy, TooSlow, Uncomputed):
         return _waiting("This takes too long to work out just now")
-    if survey.mixer:
-        no_mixer = ShownMistake(
-            "Mixer", "a survey with one cannot be tried yet; leave it out", None
-        )
-        return _waiting("Not ready yet", [no_mixer])
     return trial_form(survey, "studio/trial_form.html", at=_step(survey, document, question))
 
 

@@ -51,6 +51,10 @@ IN_TRIALS = {f"device/{name}": "form/trial" for name in _OF_A_DEVICE} | {
 }
 """What ``form/trial.js`` and ``form/trial_invited.js`` stand in for while a draft is tried out: all
 that stores, fetches or sends. The published forms have none of it, and no way to it."""
+IN_MIXED_TRIALS = IN_TRIALS | dict.fromkeys(
+    ("device/to_mixer", "form/mixer_code", "trust/mixer_statement"), "form/trial_mixed"
+)
+"""The same of a draft with a mixer, which ``form/trial_mixed.js`` does not ask."""
 
 
 @dataclass(frozen=True)
@@ -73,9 +77,12 @@ _BUNDLES = {
     "form/page-mixed.js": _Bundle(_ENTRIES, _NOT_MIXED, swapped=_SWAPPED, shaken=True),
     "form/page-arrived.js": _Bundle(("form/arrived",), _NOT_MIXED, shaken=True),
     "form/page-trial.js": _Bundle(_WITH_STRATA, _MIXER, instead=IN_TRIALS),
+    "form/page-trial-mixed.js": _Bundle(
+        _ENTRIES, _NOT_MIXED, instead=IN_MIXED_TRIALS, swapped=_SWAPPED, shaken=True
+    ),
 }
 """The bundles of forms, and of the page that says whether what went to a mixer has arrived. All but
-``page-mixed.js`` refuse a survey with a mixer."""
+``page-mixed.js`` and ``page-trial-mixed.js`` refuse a survey with a mixer."""
 SHEETS = {
     "style/page.css": ("tokens", "base", "notes"),
     "style/form-page.css": ("tokens", "base", "form", "fields"),

@@ -76,10 +76,13 @@ export const parsed = (text) => new DOMParser().parseFromString(html.createHTML(
  * @param {Answer} answer
  */
 function sentence(answer) {
-  const problems = answer.value?.problems;
-  if (problems?.length) return problems.map((/** @type {{ why: string }} */ each) => each.why).join(" ");
+  const errors = answer.value?.errors; // of a definition
+  if (errors?.length) return errors.map((/** @type {{ why: string }} */ each) => sentenceOf(each.why)).join(" ");
   return String(answer.value?.detail ?? NETWORK);
 }
+
+/** @type {(why: string) => string} a reason as a sentence of its own */
+const sentenceOf = (why) => `${why.slice(0, 1).toUpperCase()}${why.slice(1)}${/[.!?]$/.test(why) ? "" : "."}`;
 
 /**
  * Returns the first element that matches. Throws Error where the page has none.

@@ -114,11 +114,10 @@ function results() {
 async function definition() {
   await put("name", address.value.trim());
   await put("results", results());
+  if (written.mixer && !written.mixer.open) await putKey();
   let asked = await defined();
   if (lacksKey(asked)) {
-    const made = await post(`/studio/drafts/${draft}/envelope-key`, {});
-    if (made.status !== 201) throw new Declined(made);
-    await put("mixer", { ...written.mixer, open: made.value.open });
+    await putKey(); // the one in the draft is too old, or was made for somebody else in the group
     asked = await defined();
   }
   if (asked.status !== 200) throw refusal(asked);
@@ -127,11 +126,18 @@ async function definition() {
   return its;
 }
 
+/** Puts a new key of the server's into the draft, with which it will open the answers that the mixer passes on. */
+async function putKey() {
+  const made = await post(`/studio/drafts/${draft}/envelope-key`, {});
+  if (made.status !== 201) throw new Declined(made);
+  await put("mixer", { ...written.mixer, open: made.value.open });
+}
+
 const defined = () => post(`/studio/drafts/${draft}/definition`, {});
 
-/** @type {(asked: Answer) => boolean} whether all that lacks is the server's key to a survey with a mixer */
+/** @type {(asked: Answer) => boolean} whether all that is missing is the server's key */
 const lacksKey = ({ value }) =>
-  listed(value?.problems).map(({ path }) => path).join() === "$.mixer.open";
+  listed(value?.errors).map(({ path }) => path).join() === "$.mixer.open";
 
 /** @type {(list: unknown) => { path?: string }[]} */
 const listed = (list) => (Array.isArray(list) ? list : []);
