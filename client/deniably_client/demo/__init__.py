@@ -2,22 +2,18 @@
 
 It starts a server on a temporary database and publishes ``fair1978.yaml``. Every respondent of
 ``fair1978.csv`` answers over HTTP from a device of their own. Then it prints the true shares beside
-the server's estimates.
+the server's estimates. With ``--mixer`` the same people answer the same questions once more,
+through a mixer (``with_mixer.py``).
 """
 
 from __future__ import annotations
 
 import csv
-import os
-import signal
-import socket
-import subprocess
-import sys
 import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
@@ -27,13 +23,13 @@ import click
 import requests
 
 from deniably.trust.signing import new_key
+from deniably_client.demo.processes import deniably, free_port, running
+from deniably_client.demo.with_mixer import compared, mixed_survey, through_mixer
 from deniably_client.rehearsal import answer_all
 
 HERE = files("deniably_client") / "demo"
 _Answers = dict[str, str]
-
-_PATIENCE = 30.0
-"""Seconds until the server has to answer."""
+_NAME = "marriage"
 
 
 @click.command()
@@ -44,27 +40,49 @@ _PATIENCE = 30.0
     help="Port; if taken, a free one.",
 )
 @click.option(
+    "--mixer",
+    is_flag=True,
+    help="Ask the same once more through a mixer, and compare.",
+)
+@click.option(
     "--exit",
     "leave",
     is_flag=True,
     help="Stop the server after the figures.",
 )
-def demo(port: int, leave: bool) -> None:
-    """Run a survey of 6,366 people on this machine and show truth beside estimate."""
-    with tempfile.TemporaryDirectory() as folder, _server(Path(folder), port) as (url, token):
+def demo(port: int, mixer: bool, leave: bool) -> None:
+    """Run a survey of 6,366 people on this machine and show truth beside estimate.
+
+    With --mixer, it also runs a mixer, which another party would run on another machine. The same
+    people answer the same questions through it.
+    """
+    with tempfile.TemporaryDirectory() as name, _server(Path(name), port) as (url, token):
+        folder = Path(name)
         click.echo(f"Server on {url}, database in {folder}")
-        survey = _publish(Path(folder), url, token)
+        text = (HERE / "fair1978.yaml").read_text(encoding="utf-8")
+        click.echo(_publish(folder, "survey.yaml", text, url, token).rstrip())
         people = respondents()
-        with click.progressbar(length=len(people), label="Respondents answering") as bar:
-            started = time.perf_counter()
-            for done in answer_all([f"{url}/s/{survey}"], people):
-                bar.update(done)
+        started = time.perf_counter()
+        _answer(f"{url}/s/{_NAME}", people, "Respondents answering")
         seconds = time.perf_counter() - started
-        results = requests.get(f"{url}/api/surveys/{survey}/results", timeout=30).json()
-        click.echo(_table(results, people))
+        results = _results(url, _NAME)
+        if mixer:
+            with through_mixer(folder) as party:
+                written = mixed_survey(text, party.offer)
+                click.echo(_publish(folder, "mixed.json", written, url, token).rstrip())
+                party.accept(f"{url}/s/{_NAME}-mixed")
+                _answer(f"{url}/s/{_NAME}-mixed", people, "The same people, through the mixer")
+                deniably("close", f"{_NAME}-mixed", "--server", url, "--yes",
+                         "--key", str(folder / "author.key"), token=token)  # fmt: skip
+                party.wait(f"{url}/api/surveys/{_NAME}-mixed/results")
+            click.echo(compared(url, people, _NAME, f"{_NAME}-mixed"))
+        else:
+            click.echo(_table(results, people))
         click.echo(f"\n{len(people)} people answered in {seconds:.0f} seconds.")
-        click.echo(f"Form       {url}/s/{survey}")
-        click.echo(f"Dashboard  {url}/surveys/{survey}")
+        click.echo(f"Form       {url}/s/{_NAME}")
+        click.echo(f"Dashboard  {url}/surveys/{_NAME}")
+        if mixer:
+            click.echo(f"           {url}/surveys/{_NAME}-mixed")
         if not leave:
             click.echo("Ctrl-C ends the demonstration and deletes its database.")
             _wait_for_interrupt()
@@ -79,6 +97,16 @@ def respondents() -> list[_Answers]:
             # A row of the table stands for `count` people who answered alike; they share its dict.
             people += [row] * int(row.pop("count"))
     return people
+
+
+def _answer(link: str, people: Sequence[_Answers], label: str) -> None:
+    with click.progressbar(length=len(people), label=label) as bar:
+        for done in answer_all([link], people):
+            bar.update(done)
+
+
+def _results(url: str, name: str) -> dict[str, Any]:
+    return dict(requests.get(f"{url}/api/surveys/{name}/results", timeout=30).json())
 
 
 def _table(results: dict[str, Any], people: list[_Answers]) -> str:
@@ -108,72 +136,20 @@ def _table(results: dict[str, Any], people: list[_Answers]) -> str:
 def _server(folder: Path, port: int) -> Generator[tuple[str, str]]:
     """Yields a running server's address and author token."""
     database = str(folder / "demo.db")
-    token = _deniably("token", "new", "--database", database).split()[-1]
-    port = _free_port(port)
-    url = f"http://127.0.0.1:{port}"
-    command = [sys.executable, "-m", "deniably_client", "serve"]
-    command += ["--database", database, "--port", str(port)]
-    log = (folder / "server.log").open("w+", encoding="utf-8")
-    # A session of its own: Ctrl-C is for the demonstration, which then stops the server.
-    process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
-    try:
-        if not _answers(url, process):
-            log.seek(0)
-            raise click.ClickException(f"the server did not start:\n{log.read()}")
+    token = deniably("token", "new", "--database", database).split()[-1]
+    with running(folder / "server.log", free_port(port), "serve", "--database", database) as url:
         yield url, token
-    finally:
-        process.send_signal(signal.SIGTERM)
-        try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        log.close()
 
 
-def _publish(folder: Path, url: str, token: str) -> str:
-    path = folder / "survey.yaml"
-    path.write_text((HERE / "fair1978.yaml").read_text(encoding="utf-8"), encoding="utf-8")
+def _publish(folder: Path, file: str, text: str, url: str, token: str) -> str:
+    """Publishes a survey that is written in a file of this name; returns what the command says."""
+    path = folder / file
+    path.write_text(text, encoding="utf-8")
     key = folder / "author.key"  # an author of this demonstration, who is deleted with it
-    key.touch(0o600)
-    key.write_bytes(new_key().text)
-    output = _deniably("publish", str(path), "--server", url, "--key", str(key), token=token)
-    click.echo(output.rstrip())
-    return "marriage"
-
-
-def _deniably(*arguments: str, token: str = "") -> str:
-    # In a process of its own: the client may not import the server.
-    command = [sys.executable, "-m", "deniably_client", *arguments]
-    environment = os.environ | ({"DENIABLY_TOKEN": token} if token else {})
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
-    if done.returncode:
-        raise click.ClickException(f"deniably {arguments[0]} failed:\n{done.stderr}")
-    return done.stdout
-
-
-def _answers(url: str, process: subprocess.Popen[bytes]) -> bool:
-    deadline = time.monotonic() + _PATIENCE
-    while time.monotonic() < deadline and process.poll() is None:
-        try:
-            requests.get(url, timeout=1)
-            return True
-        except requests.RequestException:
-            time.sleep(0.1)
-    return False
-
-
-def _free_port(preferred: int) -> int:
-    for port in (preferred, 0):
-        with socket.socket() as probe:
-            # As the server opens it: a port that was closed just now counts as free.
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return int(probe.getsockname()[1])
-    raise click.ClickException("no port is free on 127.0.0.1")
+    if not key.exists():
+        key.touch(0o600)
+        key.write_bytes(new_key().text)
+    return deniably("publish", str(path), "--server", url, "--key", str(key), token=token)
 
 
 def _wait_for_interrupt() -> None:
