@@ -411,7 +411,8 @@ def test_a_check_for_programs_counts_what_the_server_learns() -> None:
 
     assert view.used.total == 22
     assert set(view.used.each.values()) == {9}
-    assert (view.ways, view.mends, view.n_openly) == ([], [], None)
+    assert [each.id for each in view.ways if each.chosen] == ["mixer"]
+    assert (view.mends, view.n_openly) == ([], None)
     assert view.questions[0].figures[0].margin == pytest.approx(0.044, abs=0.0005)
 
 

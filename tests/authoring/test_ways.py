@@ -54,6 +54,13 @@ def after(document: dict[str, Any], operations: list[Operation]) -> Survey:
     return compile_survey(changed(document, operations))
 
 
+def test_questions_are_not_joined_where_the_others_spend_all() -> None:
+    view = view_of(survey_of(*(yes_no(f"q{number}") for number in range(13))))
+
+    assert view.refused
+    assert "joint" not in [way.id for way in view.ways]
+
+
 # --- operations ---------------------------------------------------------------------------------
 
 

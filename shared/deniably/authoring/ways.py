@@ -67,6 +67,10 @@ MIXER_ODDS = Decimal(3)
 """The odds of a mixer that a way sets for all answers, against the survey's server alone."""
 # Logarithms of odds are compared with epsilons that were rounded to a double.
 _CLOSE = 1e-9
+_TOO_MUCH = (
+    "the mixer and the survey's server together would learn more than devices allow; ask fewer"
+    " questions"
+)
 _LIMIT = Fraction(EPSILON_LIMIT)
 
 
@@ -219,7 +223,7 @@ def mixer_refusals(document: Document, survey: Survey, offer: object) -> list[Pr
         )[0]
     except BadSurvey as error:
         return list(error.problems)
-    return [Problem("$.mixer", why) for why in refusals(through)]
+    return [Problem("$.mixer", _TOO_MUCH)] if refusals(through) else []
 
 
 _Label = Callable[[Survey], str]
@@ -237,8 +241,10 @@ def _ways(draft: _Draft, offer: object) -> Iterator[tuple[WayId, list[Operation]
         yield "some", [] if draft.way == "some" else draft.within("sample")
     joined = draft.joinable()
     if apart == "own" and len(joined) > 1:
-        now = draft.way == "joint"
-        yield "joint", [] if now else draft.join(joined, draft.share_of(joined))
+        if draft.way == "joint":
+            yield "joint", []
+        elif share := draft.share_of(joined):  # none is left where the other questions spend it all
+            yield "joint", draft.join(joined, share)
     if draft.way == "mixer":
         yield "mixer", []
     elif offer is not None:
