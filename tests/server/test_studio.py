@@ -194,6 +194,7 @@ ACTS = [
     Act(f"{DRAFT}/gone", "POST", 204, 404, 401, {"gone": True}),
     Act(f"{DRAFT}/trial", "POST", 201, 404, 401, {}),
     Act(f"{DRAFT}/definition", "POST", 200, 404, 401, {}),
+    Act(f"{DRAFT}/envelope-key", "POST", 201, 404, 401, {}),
     Act(f"{DRAFT}/published", "POST", 201, 404, 401, "published"),
     Act(f"{SURVEY}/closed", "POST", 200, 404, 401, "closed"),
     Act(f"{SURVEY}/again", "POST", 201, 404, 401, {}),

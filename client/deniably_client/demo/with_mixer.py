@@ -64,7 +64,7 @@ def through_mixer(folder: Path) -> Generator[Party]:
     database, port = str(folder / "mixer.db"), free_port()
     own = ("--database", database)
     offer = deniably("mix", "offer", "--address", f"http://127.0.0.1:{port}", "--by", _BY, *own)
-    with running(folder / "mixer.log", port, "mix", "serve", *own) as url:
+    with running(folder / "mixer-server.log", port, "mix", "serve", *own) as url:
         click.echo(f"\nMixer on {url}. Another party would run it, on another machine.")
         yield Party(offer, database)
 
