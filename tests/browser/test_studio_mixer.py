@@ -22,7 +22,7 @@ from support.commands import call
 from support.hands import Mouse
 from support.material import Server
 from support.mixing import MixerServer
-from support.studio_pages import look_at
+from support.studio_pages import SAVED, look_at
 
 pytestmark = pytest.mark.browser
 
@@ -184,6 +184,31 @@ def test_the_whole_walk_with_a_mixer(
         look_at(page, axe)
     finally:
         again.kill()
+
+
+def test_an_offer_is_brought_as_a_file_and_a_slider_sets_what_the_server_may_learn(
+    first_start: Server, mixer: MixerServer, page: Page, tmp_path: Path
+) -> None:
+    file = tmp_path / "offer.json"
+    file.write_text(offer_of(mixer))
+    page.goto(f"{begin(page, first_start, 'by-file')}/privacy")
+    page.wait_for_selector("#ways .way")
+    page.click("#offering summary")
+    page.set_input_files("#offer-file", file)
+    page.wait_for_selector("#way-mixer")
+    page.click(".way:has(#way-mixer) button")
+    page.wait_for_selector(f"{MIXER}")
+    page.wait_for_selector("#promise")
+    assert page.get_attribute("#promise", "aria-valuetext") == "right 75 of 100 times"
+
+    page.focus("#promise")
+    page.keyboard.press("ArrowLeft")
+
+    page.wait_for_selector("#promised:text-is('72 of 100 times')")
+    page.wait_for_selector(SAVED)
+    page.wait_for_selector(".way[aria-current] dd:text-is('72')")
+    page.click("#undo")
+    page.wait_for_selector(".way[aria-current] dd:text-is('75')")
 
 
 SWAPPED = {

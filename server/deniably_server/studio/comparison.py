@@ -18,6 +18,7 @@ from deniably.authoring.special_designs import SpecialDesign
 from deniably.authoring.ways import Operation, Way
 from deniably.design.mixer_plan import LOCAL_ODDS
 from deniably.survey.guessing_rates import rate_text
+from deniably.survey.odds import surest
 from deniably.survey.spending import FULL
 from deniably.survey.survey import EPSILON_LIMIT
 from deniably_server.studio.balance import (
@@ -220,12 +221,12 @@ def mixer_slider_of(draft: Document) -> MixerSlider | None:
     local = sum(_epsilon(each) or log(LOCAL_ODDS) for each in draft["questions"])
     stops = [stop for stop in STOPS if log(float(stop.odds)) < local] or STOPS[:1]
     nearest = min(range(len(stops)), key=lambda at: abs(log(float(stops[at].odds)) - now))
-    right = Fraction(1) - 1 / (1 + Fraction(exp(now)))
+    right = surest(Fraction(exp(now)))
     return MixerSlider(
         [stop.odds for stop in stops],
-        [stop.right for stop in stops],
+        [str(rate_text(surest(Fraction(stop.odds)))) for stop in stops],
         nearest,
-        f"{rate_text(right - _ROUNDING)}",
+        str(rate_text(right - _ROUNDING)),
     )
 
 
