@@ -36,19 +36,11 @@ from deniably_server.storage.store import Store
 from support.commands import call
 from support.crowd import PATIENCE, until
 from support.material import AUTHOR, Server, contents
-from support.mixing import OCTETS, MixerServer
+from support.mixing import OCTETS, QUICK, MixerServer
 from support.nursery import Nursery
 from support.thorough import thorough
 
 SEED = os.environ.get("DENIABLY_TEST_SEED", "1965")
-QUICK = {
-    "batch_thread_AGAIN_SECONDS": 0.05,
-    "server_thread_AGAIN_SECONDS": 0.05,
-    "pauses_FIRST_SECONDS": 0.05,
-    "pauses_LONGEST_SECONDS": 0.2,
-    "pieces_PIECE": 1 << 11,
-}
-"""A mixer that waits less, and sends a batch in more pieces."""
 SURVEY = """
 name: workplace
 title: Honesty at work

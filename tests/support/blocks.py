@@ -11,6 +11,9 @@ folder, against a real server.
 | ``json`` | has to be JSON |
 | ``text`` | a picture or a format; nothing happens |
 
+``deniably mix serve`` runs a mixer, at mixer.example.net in the page. After ``deniably close`` the
+reader waits until it has passed on the answers.
+
 Words after the language: ``keys=1,2,y`` is typed into the command, ``not-run=REASON`` names one of
 the reasons for which a block cannot run here. The addresses in pages are those of a server on this
 machine or at example.org; both stand for the server of the page.
@@ -29,10 +32,12 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
+import requests
 import yaml
 from markdown_it import MarkdownIt
 
@@ -40,7 +45,10 @@ from deniably.authoring.compiling import publish_text
 from deniably.core.errors import DeniablyError
 from deniably_client.cli import deniably
 from support.commands import call
+from support.crowd import until
 from support.material import Server
+from support.mixing import QUICK, MixerServer
+from support.nursery import the_nursery
 
 NOT_RUN = {
     "container": "needs podman and the network: no container runs in the tests, which check the"
@@ -59,6 +67,7 @@ _COMMANDS = Path(sys.executable).parent
 PEOPLE = 60
 """So many made-up people at most answer; more would show the same, later."""
 _LOCAL = "http://127.0.0.1:8000"
+_MIXER = "https://mixer.example.net"
 _ADDRESSES = re.compile(r"http://127\.0\.0\.1:8000|https://(?:[a-z]+\.)?example\.org")
 _INSTEAD = re.compile(r"\$\((deniably .*)\)")
 _ANYTHING = "…"
@@ -112,12 +121,14 @@ class Reader:
     output: str = ""
     names: dict[str, Any] = field(default_factory=lambda: {"__name__": "__main__"})
     started: Server | None = None
+    mixer: MixerServer | None = None
     unread: dict[str, str] = field(default_factory=dict)
     """Surveys that no command has read yet."""
 
     def __post_init__(self) -> None:
         self.folder.mkdir(exist_ok=True)
         os.environ["DENIABLY_DATABASE"] = str(self.folder / "deniably.db")
+        os.environ["DENIABLY_MIXER_DATABASE"] = str(self.folder / "mixer.db")
         for name, place in (("DENIABLY_HOME", "device"), ("XDG_CONFIG_HOME", "author")):
             os.environ[name] = str(self.folder / place)
 
@@ -130,9 +141,10 @@ class Reader:
         return self.started
 
     def close(self) -> None:
-        """End the server."""
-        if self.started is not None:
-            self.started.kill()
+        """End the server, and the mixer."""
+        for each in (self.started, self.mixer):
+            if each is not None:
+                each.kill()
 
     def finish(self) -> None:
         """Compile what no command has read. Raises Broken."""
@@ -207,6 +219,8 @@ class Reader:
         shown = self.output
         if self.started is not None:
             shown = shown.replace(self.started.url, _LOCAL)
+        if self.mixer is not None:
+            shown = shown.replace(self.mixer.url, _MIXER)
         if not pattern(block.text).fullmatch(_even(shown)):
             raise Broken(f"the block before prints something else:\n{shown}")
 
@@ -237,7 +251,19 @@ class Reader:
         if words[1] == "serve":
             self._serve(*words[2:])
             return ""
-        return self._command(words[1:], keys)
+        if words[1:] == ["mix", "serve"]:
+            begin = partial(the_nursery().begin, **QUICK)
+            self.mixer = MixerServer(self.folder / "mixer.db", begin=begin)
+            return ""
+        said = self._command(words[1:], keys)
+        if words[1] == "close" and self.mixer is not None:
+            self._await_batch(words[2])
+        return said
+
+    def _await_batch(self, survey: str) -> None:
+        """Until the mixer has passed on the answers: in a page, a minute passes here."""
+        taken = f"{self.server.url}/api/surveys/{survey}/mixed"
+        until(lambda: requests.get(taken, timeout=30).ok)
 
     def _command(self, words: list[str], keys: str) -> str:
         into = None
@@ -265,12 +291,15 @@ class Reader:
         if "--port" in given:
             at = given.index("--port")
             del given[at : at + 2]
-        self.close()
+        if self.started is not None:
+            self.started.kill()
         self.started = Server(self.folder / "deniably.db", *given)
 
     # --- what stands for something of this run --------------------------------------------------
 
     def _real(self, text: str) -> str:
+        if self.mixer is not None:
+            text = text.replace(_MIXER, self.mixer.url)
         return _ADDRESSES.sub(lambda _: self.server.url, text)
 
 

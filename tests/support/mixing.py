@@ -25,6 +25,14 @@ from deniably_server.storage.mixer_store import MixerKeys, MixerStore, SurveySou
 from support.material import Server
 
 OCTETS = {"Content-Type": "application/octet-stream"}
+QUICK = {
+    "batch_thread_AGAIN_SECONDS": 0.05,
+    "server_thread_AGAIN_SECONDS": 0.05,
+    "pauses_FIRST_SECONDS": 0.05,
+    "pauses_LONGEST_SECONDS": 0.2,
+    "pieces_PIECE": 1 << 11,
+}
+"""A mixer that waits less, and sends a batch in more pieces."""
 YES_NO = SubsetSelection(k=2, omega=1, own=8, other=1)
 FIVE = SubsetSelection(k=5, omega=1, own=8, other=1)
 UNTIL = "2999-12-31"
