@@ -25,7 +25,7 @@ from deniably_server.storage.maintenance.traces import traces
 from deniably_server.storage.store import Store
 from deniably_server.storage.writing.commit import Outcome
 from support.databases import new_database
-from support.material import contents, signed, survey_named
+from support.material import contents, new_token, signed, survey_named
 from support.passing_on import (
     MINIMUM,
     OCTETS,
@@ -150,6 +150,55 @@ def test_what_is_no_report_is_counted_in_public(client: FlaskClient, store: Stor
     assert examine(store) != []  # the rewrite is to come
     store.erase_order()
     assert examine(store) == []
+
+
+def test_a_thousand_people_are_counted_among_fifteen_who_send_garbage(
+    client: FlaskClient, store: Store
+) -> None:
+    """They send 30 of 2,050 envelopes: more than 1 in 100."""
+    some = passed_on(blanks=10).publish(store)
+    garbage = [some.seal(b"") for _ in range(30)]
+    batch = some.batch([*some.envelopes(1_000), *garbage], people=1_015)
+
+    assert send(client, some, batch, step=1 << 20)["state"] == "taken"
+
+    assert client.get(some.address).json["refused"] == 30
+    results = client.get("/api/surveys/council/results").json
+    assert [question["n"] for question in results["questions"]] == [1_000, 1_000]
+    assert results["mixed"]["refused"] == 30
+    said, warned = results["mixed"]["sentences"]
+    assert said == "30 of 2,050 sealed answers could not be read and are not counted."
+    assert "somebody sent made-up ones, or the mixer left out blanks" in warned
+    page = client.get("/surveys/council").text
+    assert said in page
+    assert warned in page
+    assert said in client.get("/api/surveys/council/paper/METHODS.md").text.replace("\n", " ")
+    status = client.get(
+        "/api/surveys/council/status",
+        headers={"Authorization": f"Bearer {new_token(store, 'operator')}"},
+    )
+    assert {said, warned} <= set(status.json["sentences"])
+
+
+def test_ids_of_another_survey_that_leave_too_few_void_the_batch(
+    client: FlaskClient, store: Store
+) -> None:
+    """Only the database knows them."""
+    some, other = passed_on().publish(store), survey_named()
+    store.publish(other, signed(other))
+    ids = [f"{number:032x}" for number in range(3)]
+    for id_ in ids:
+        report = Report(id_, other.digest, {"stolen": [0], "often": [0, 1]})
+        assert store.add(other, report) is Outcome.STORED
+    people = [e for id_ in ids for e in (some.report("a", id=id_), some.report("b"))]
+    honest = [e for _ in range(2) for e in some.person()]
+
+    assert send(client, some, some.batch([*people, *honest, *some.blanks()]))["state"] == "refused"
+
+    results = client.get("/api/surveys/council/results").json
+    assert "only 12 of its reports to a could be read" in results["detail"]
+    assert contents(store.engine.address)["envelope_keys"] == []
+    assert store.tally("workplace")["stolen"].n == 3
 
 
 def test_an_id_of_another_surveys_report_is_left_out(client: FlaskClient, store: Store) -> None:
@@ -281,7 +330,7 @@ def test_only_the_surveys_mixer_signs(client: FlaskClient, some: PassedOn) -> No
     batch, stranger = some.batch(), passed_on()
     forged = stranger.signing.sign_text(batch.manifest.message).value
 
-    answer = announced(client, some, Batch(batch.manifest, forged, b""))
+    answer = announced(client, some, Batch(batch.manifest, forged, []))
     assert_refused(answer, 422, "unsigned")
     for changes in ({"sha256": "0" * 64}, {"senders": 6, "envelopes": 32}):
         assert_refused(announced(client, some, batch, **changes), 422, "unsigned")
@@ -301,7 +350,7 @@ def test_a_manifest_that_cannot_be_is_refused(
     manifest = msgspec.structs.replace(some.batch().manifest, **changes)
     signature = some.signing.sign_text(manifest.message).value
 
-    answer = announced(client, some, Batch(manifest, signature, b""))
+    answer = announced(client, some, Batch(manifest, signature, []))
 
     assert_refused(answer, 400, "bad-batch")
 
@@ -384,7 +433,7 @@ def test_a_batch_that_breaks_the_rules_is_refused_for_good(
     batch = {
         "order kept": lambda: some.signed_as(came),
         "one twice": lambda: some.signed_as([first, first, *rest]),
-        "too many are none": lambda: some.batch([some.seal(b""), *came[1:]]),
+        "too many are none": lambda: some.batch([*(some.seal(b"") for _ in came[:6]), *came[6:]]),
         "other lengths": lambda: some.signed_as([first + bytes(64), second[:-64], *rest]),
     }[fault]()
 

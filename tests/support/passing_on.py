@@ -107,7 +107,7 @@ class PassedOn:
         body = b"".join(envelopes)
         as_it_is = {"sha256": hashlib.sha256(body).hexdigest()}
         manifest = msgspec.structs.replace(honest, **(as_it_is | changes))
-        return Batch(manifest, self.signing.sign_text(manifest.message).value, body)
+        return Batch(manifest, self.signing.sign_text(manifest.message).value, envelopes)
 
 
 def passed_on(*questions: dict[str, Any], blanks: int = BLANKS, **more: Any) -> PassedOn:

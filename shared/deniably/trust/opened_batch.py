@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from deniably.core.counting import people
 from deniably.core.errors import BadBatch, BadEnvelope, BadReport
 from deniably.survey.mixer import Mixer
 from deniably.survey.report import Report, read_report
@@ -20,8 +22,6 @@ from deniably.trust.envelope import OpeningKey, inner_size, open_inner
 
 LARGEST_BATCH = 1 << 29
 """The most bytes of a batch that a server takes."""
-TOLERATED = 100
-"""A batch is refused as a whole if more than one envelope in so many is refused."""
 
 
 class OpenedReport(NamedTuple):
@@ -71,6 +71,20 @@ def check_manifest(survey: Survey, manifest: Manifest) -> None:
         raise BadBatch(f"a server takes batches of at most {LARGEST_BATCH:,} bytes")
 
 
+def check_reports(survey: Survey, reports: Iterable[OpenedReport]) -> None:
+    """Raises BadBatch where a question has too few ``reports`` for results. However many envelopes
+    could not be opened, the others are taken: a few strangers must not void everybody's answers."""
+    counts = Counter(report.question for report in reports)
+    needed = _mixer(survey).blanks + survey.results.minimum
+    for index, question in enumerate(survey.questions):
+        if counts[index] < needed:
+            raise BadBatch(
+                f"only {counts[index]:,} of its reports to {question.name} could be read, and the"
+                f" results need {needed:,}: {_mixer(survey).blanks:,} blanks, and"
+                f" {people(survey.results.minimum)}"
+            )
+
+
 class BatchReader:
     """Reads the batch with a manifest that ``check_manifest`` passed, piece by piece."""
 
@@ -110,12 +124,8 @@ class BatchReader:
             raise BadBatch(
                 "the envelopes do not ascend by their bytes, so their order may show who sent which"
             )
+        check_reports(self._survey, self._reports)
         refused = manifest.envelopes - len(self._reports)
-        if refused * TOLERATED > manifest.envelopes:
-            raise BadBatch(
-                f"{refused:,} of its {manifest.envelopes:,} envelopes are no reports, and at most 1"
-                f" in {TOLERATED} may be none"
-            )
         return OpenedBatch(self._reports, sorted(self._hashes), refused)
 
     def _add(self, envelope: bytes) -> None:
