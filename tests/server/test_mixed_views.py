@@ -43,7 +43,7 @@ def bring_to(state: str, client: FlaskClient, store: Store, some: PassedOn) -> N
     store.close_survey("council")
     if state == "on the way":
         announced(client, some, batch)
-        added(client, some, batch.envelopes[:1_000], 0)
+        added(client, some, batch, batch.envelopes[:1_000], 0)
     elif state != "closed":
         assert send(client, some, batch, step=1 << 20)["state"] == state
 

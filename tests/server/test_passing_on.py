@@ -24,6 +24,7 @@ from deniably_server.storage.maintenance.migrate_engine import move
 from deniably_server.storage.maintenance.traces import traces
 from deniably_server.storage.store import Store
 from deniably_server.storage.writing.commit import Outcome
+from deniably_server.web.body import JSON
 from support.databases import new_database
 from support.material import contents, new_token, signed, survey_named
 from support.passing_on import (
@@ -81,9 +82,9 @@ def test_a_batch_is_taken_and_gives_results(
 
     first = announced(client, some, batch)
     assert (first.status_code, first.json) == (200, {"bytes": 0, "of": size, "state": "open"})
-    half = added(client, some, batch.envelopes[: size // 2], 0)
+    half = added(client, some, batch, batch.envelopes[: size // 2], 0)
     assert half.json == {"bytes": size // 2, "of": size, "state": "open"}
-    last = added(client, some, batch.envelopes[size // 2 :], size // 2)
+    last = added(client, some, batch, batch.envelopes[size // 2 :], size // 2)
     assert last.json == {"bytes": size, "of": size, "state": "taken"}
 
     assert {tally.n for tally in store.tally("council").values()} == {5}
@@ -225,10 +226,10 @@ def test_the_same_manifest_is_always_welcome(client: FlaskClient, some: PassedOn
     size = len(batch.envelopes)
 
     announced(client, some, batch)
-    added(client, some, batch.envelopes[:1_000], 0)
+    added(client, some, batch, batch.envelopes[:1_000], 0)
     assert announced(client, some, batch).json == {"bytes": 1_000, "of": size, "state": "open"}
     send(client, some, batch)
-    for answer in (announced(client, some, batch), added(client, some, b"more", size)):
+    for answer in (announced(client, some, batch), added(client, some, batch, b"more", size)):
         assert answer.json == {"bytes": size, "of": size, "state": "taken"}
 
 
@@ -252,13 +253,15 @@ def test_bytes_from_another_place_are_refused_with_the_place(
 ) -> None:
     batch = some.batch()
     announced(client, some, batch)
-    added(client, some, batch.envelopes[:1_000], 0)
+    added(client, some, batch, batch.envelopes[:1_000], 0)
 
     for start in (0, 999, 1_001, len(batch.envelopes), 10**11):
-        answer = added(client, some, b"x", start)
+        answer = added(client, some, batch, b"x", start)
         assert assert_refused(answer, 409, "wrong-place")["bytes"] == 1_000
-    assert added(client, some, b"", 1_000).json["bytes"] == 1_000, "an empty piece changes nothing"
-    assert added(client, some, batch.envelopes[1_000:], 1_000).json["state"] == "taken"
+    assert added(client, some, batch, b"", 1_000).json["bytes"] == 1_000, (
+        "an empty piece changes nothing"
+    )
+    assert added(client, some, batch, batch.envelopes[1_000:], 1_000).json["state"] == "taken"
 
 
 def test_more_bytes_than_the_manifest_says_are_refused(
@@ -267,7 +270,7 @@ def test_more_bytes_than_the_manifest_says_are_refused(
     batch = some.batch()
     announced(client, some, batch)
 
-    answer = added(client, some, batch.envelopes + b"x", 0)
+    answer = added(client, some, batch, batch.envelopes + b"x", 0)
 
     assert_refused(answer, 400, "bad-batch")
     assert store.mixed.held("council") == 0
@@ -277,12 +280,11 @@ def test_more_bytes_than_the_manifest_says_are_refused(
 def test_bytes_that_nobody_signed_are_thrown_away(
     client: FlaskClient, store: Store, some: PassedOn
 ) -> None:
-    """Anybody may send bytes, so wrong ones must not spoil the batch."""
     batch = some.batch()
     size = len(batch.envelopes)
     announced(client, some, batch)
 
-    answer = added(client, some, bytes(size), 0)
+    answer = added(client, some, batch, bytes(size), 0)
 
     assert answer.json == {"bytes": 0, "of": size, "state": "open"}
     assert held(store) == {"envelope_keys": 1, "mixed_pieces": 0}
@@ -299,7 +301,7 @@ def test_two_that_send_at_once_do_not_disturb_each_other(
         client, statuses, start = app.test_client(), list[int](), 0
         announced(client, some, batch)
         while True:
-            answer = added(client, some, batch.envelopes[start : start + step], start)
+            answer = added(client, some, batch, batch.envelopes[start : start + step], start)
             statuses.append(answer.status_code)
             if answer.json.get("state", "open") != "open":
                 return statuses
@@ -321,7 +323,7 @@ def test_nothing_is_passed_on_while_the_survey_is_open(client: FlaskClient, stor
     batch = some.batch()
 
     assert_refused(announced(client, some, batch), 409, "not-closed")
-    assert_refused(added(client, some, batch.envelopes, 0), 404, "not-found")
+    assert_refused(added(client, some, batch, batch.envelopes, 0), 404, "not-found")
     store.close_survey("council")
     assert send(client, some, batch)["state"] == "taken"
 
@@ -334,7 +336,27 @@ def test_only_the_surveys_mixer_signs(client: FlaskClient, some: PassedOn) -> No
     assert_refused(answer, 422, "unsigned")
     for changes in ({"sha256": "0" * 64}, {"senders": 6, "envelopes": 32}):
         assert_refused(announced(client, some, batch, **changes), 422, "unsigned")
-    assert_refused(added(client, some, batch.envelopes, 0), 404, "not-found")
+    assert_refused(added(client, some, batch, batch.envelopes, 0), 404, "not-found")
+
+
+@pytest.mark.parametrize("signature", [None, "", "0" * 128, "ä", "first half"])
+def test_nobody_else_adds_a_piece(
+    client: FlaskClient, store: Store, some: PassedOn, signature: str | None
+) -> None:
+    """Somebody who knows the manifest, and not its signature, would delay the batch."""
+    batch = some.batch()
+    announced(client, some, batch)
+    if signature == "first half":
+        signature = batch.signature[:64]
+    headers = {"Content-Type": OCTETS} | (
+        {} if signature is None else {"Deniably-Signature": signature}
+    )
+
+    answer = client.patch(f"{some.address}?from=0", data=batch.envelopes, headers=headers)
+
+    assert_refused(answer, 422, "unsigned")
+    assert store.mixed.held("council") == 0
+    assert send(client, some, batch)["state"] == "taken"
 
 
 @pytest.mark.parametrize(
@@ -393,13 +415,17 @@ def test_a_signature_and_all_numbers_are_spelt_in_one_way(
 
 
 def test_requests_that_make_no_sense_are_refused(client: FlaskClient, some: PassedOn) -> None:
-    batch, octets = some.batch(), {"Content-Type": OCTETS}
+    batch = some.batch()
+    shown = {"Deniably-Signature": batch.signature}
+    octets = shown | {"Content-Type": OCTETS}
     announced(client, some, batch)
 
     for query in ("", "?from=", "?from=-1", "?from=1.0", "?from=x", "?from=1&from=1", "?form=1"):
         answer = client.patch(some.address + query, data=b"x", headers=octets)
         assert_refused(answer, 400, "bad-parameter")
-    answer = client.patch(f"{some.address}?from=0", data=b"x", content_type="application/json")
+    answer = client.patch(
+        f"{some.address}?from=0", data=b"x", headers=shown | {"Content-Type": JSON}
+    )
     assert_refused(answer, 415, "unsupported-media-type")
     answer = client.patch(f"{some.address}?from=0", data=bytes((1 << 20) + 1), headers=octets)
     assert_refused(answer, 413, "too-large")
@@ -540,7 +566,7 @@ def test_moving_a_database_takes_all_of_it_along(
     send(client, done, done.batch())
     batch = half.batch()
     announced(client, half, batch)
-    added(client, half, batch.envelopes[:5_000], 0)
+    added(client, half, batch, batch.envelopes[:5_000], 0)
 
     with new_database(postgres_server) as address, closing(Store(address)) as target:
         move(store.engine, target.engine)

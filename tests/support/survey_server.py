@@ -41,6 +41,7 @@ class Taking:
     """What the server has of a batch, and what came: a list of (method, first byte)."""
 
     manifest: dict[str, Any] | None = None
+    signature: str = ""
     body: bytearray = field(default_factory=bytearray)
     asked: list[tuple[str, int]] = field(default_factory=list)
 
@@ -112,12 +113,15 @@ class SurveyServer:
         if self.taking.manifest not in (None, document["manifest"]):
             return _problem(409, "conflict", "Another batch of this survey is known.")
         self.taking.manifest = document["manifest"]
+        self.taking.signature = document["signature"]
         return self._progress()
 
-    def patch(self, start: int, piece: bytes) -> tuple[int, dict[str, Any]]:
+    def patch(self, start: int, piece: bytes, signature: str) -> tuple[int, dict[str, Any]]:
         self.taking.asked.append(("PATCH", start))
         if (fault := self.fault("PATCH", start)) is not None:
             return fault
+        if signature != self.taking.signature:
+            return _problem(422, "unsigned", "That is not the signature of the manifest.")
         if start != len(self.taking.body):
             status, problem = _problem(409, "conflict", "That is not where the bytes end.")
             return status, problem | {"bytes": len(self.taking.body)}
@@ -156,7 +160,8 @@ def _listening(server: SurveyServer) -> ThreadingHTTPServer:
 
         def do_PATCH(self) -> None:
             (start,) = parse_qs(urlsplit(self.path).query)["from"]
-            self._answer(*server.patch(int(start), self._body()))
+            shown = self.headers["Deniably-Signature"]
+            self._answer(*server.patch(int(start), self._body(), shown))
 
         def _body(self) -> bytes:
             return self.rfile.read(int(self.headers["Content-Length"]))

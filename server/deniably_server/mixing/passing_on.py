@@ -48,7 +48,7 @@ def _sent(store: MixerStore, digest: str, server: SurveyServer) -> str:
         piece = store.batch_from(digest, now.bytes)
         if not piece:
             raise NoAnswer("the survey's server asks for more than the batch has")
-        after = _after(server, now, piece)
+        after = _after(server, now, piece, batch.signature)
         back += after.bytes <= now.bytes and after.state == "open"
         if back > _STEPS_BACK:
             raise NoAnswer("the survey's server does not keep what it gets")
@@ -56,9 +56,9 @@ def _sent(store: MixerStore, digest: str, server: SurveyServer) -> str:
     return now.state
 
 
-def _after(server: SurveyServer, before: Progress, piece: bytes) -> Progress:
+def _after(server: SurveyServer, before: Progress, piece: bytes, signature: str) -> Progress:
     try:
-        return server.send(before.bytes, piece)
+        return server.send(before.bytes, piece, signature)
     except ServerRefused as error:
         if error.held is None:
             raise
