@@ -10,10 +10,9 @@ import msgspec
 import pytest
 
 from deniably.core.errors import BadBatch
-from deniably.trust.batch import Batch
+from deniably.trust.batch import LARGEST_BATCH, Batch
 from deniably.trust.envelope import new_opening_key
 from deniably.trust.opened_batch import (
-    LARGEST_BATCH,
     BatchReader,
     OpenedBatch,
     batch_size,

@@ -10,6 +10,7 @@ from threading import Event
 
 import msgspec
 
+from deniably.core.counting import people
 from deniably.trust.batch import Batch
 from deniably.trust.envelope import OpeningKey, read_opening_key
 from deniably.trust.invitation_codes import new_code
@@ -284,16 +285,23 @@ class MixerStore(BaseStore):
         """Issues ``count`` codes, each good for one envelope, and returns them; only their hashes
         are stored.
 
-        Raises NotFound for a survey that takes envelopes without a code, and Closed after its
-        closing.
+        Raises NotFound for a survey that takes envelopes without a code, Closed after its closing,
+        and Conflict where more people would be invited than the survey's server takes answers from.
         """
-        if not self.accepted(digest).survey.invited:
+        survey = self.accepted(digest).survey
+        if not survey.invited:
             raise NotFound("anybody may answer this survey: it has no invitations")
         secret = self._invitation_secret()
         codes = [new_code() for _ in range(count)]
         with self._transaction() as database:
             if state_of(database, digest) != "open":
                 raise Closed("the survey is closed and takes no more envelopes")
+            before = sum(issued(database, digest).values())
+            if before + count > survey.most_senders:
+                raise Conflict(
+                    f"{before:,} were invited, and the survey's server takes the answers of at most"
+                    f" {people(survey.most_senders)}"
+                )
             enter_invitations(database, digest, secret, codes, 0)
         return codes
 

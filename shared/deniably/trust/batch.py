@@ -14,6 +14,8 @@ from deniably.trust.signing import Key, Signature, verify_text
 
 DIGEST = r"^[0-9a-f]{64}\Z"
 """A SHA-256 in hexadecimal."""
+LARGEST_BATCH = 1 << 29
+"""The most bytes of a batch that a server takes."""
 
 
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

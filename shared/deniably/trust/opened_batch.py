@@ -17,11 +17,8 @@ from deniably.core.errors import BadBatch, BadEnvelope, BadReport
 from deniably.survey.mixer import Mixer
 from deniably.survey.report import Report, read_report
 from deniably.survey.survey import Survey
-from deniably.trust.batch import Manifest
+from deniably.trust.batch import LARGEST_BATCH, Manifest
 from deniably.trust.envelope import OpeningKey, inner_size, open_inner
-
-LARGEST_BATCH = 1 << 29
-"""The most bytes of a batch that a server takes."""
 
 
 class OpenedReport(NamedTuple):
