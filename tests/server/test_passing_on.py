@@ -15,7 +15,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from deniably.survey.report import Report
-from deniably.trust.batch import Batch
+from deniably.trust.batch import Batch, no_batch
 from deniably_server.api.batch_taking import take, whole_batches
 from deniably_server.app import create_app
 from deniably_server.errors import Conflict
@@ -477,6 +477,60 @@ def test_a_batch_that_breaks_the_rules_is_refused_for_good(
     assert contents(store.engine.address)["reports"] == []
     store.erase_order()
     assert examine(store) == []
+
+
+# Too few people ------------------------------------------------------------------------------
+
+
+def of_nobody(some: PassedOn, **changes: Any) -> Batch:
+    """What a mixer signs where too few people sent."""
+    mixer: Any = some.survey.mixer
+    batch = no_batch(some.survey.digest, blanks=mixer.blanks, key=some.signing)
+    manifest = msgspec.structs.replace(batch.manifest, **changes)
+    return Batch(manifest, some.signing.sign_text(manifest.message).value, [])
+
+
+def test_where_too_few_sent_the_mixer_says_so_and_nobody_waits(
+    client: FlaskClient, store: Store, some: PassedOn
+) -> None:
+    batch = of_nobody(some)
+    why = "fewer people answered than the results need; the mixer deleted all"
+
+    answer = announced(client, some, batch)
+
+    assert (answer.status_code, answer.json) == (200, {"bytes": 0, "of": 0, "state": "refused"})
+    assert held(store) == {"envelope_keys": 0, "mixed_pieces": 0}
+    results = client.get("/api/surveys/council/results")
+    assert assert_refused(results, 403, "hidden")["detail"] == f"There are no results: {why}."
+    assert why in client.get("/surveys/council").text
+    headers = {"Authorization": f"Bearer {new_token(store, 'operator')}"}
+    status = client.get("/api/surveys/council/status", headers=headers).json
+    assert status["mixed"] == "refused"
+    assert status["sentences"] == [
+        "The survey is closed, and there are no results.",
+        f"The reason: {why}.",
+    ]
+    assert why in assert_refused(client.get(some.address), 404, "not-found")["detail"]
+    assert announced(client, some, batch).json["state"] == "refused"
+    assert_refused(announced(client, some, some.batch()), 409, "conflict")
+    store.erase_order()
+    assert examine(store) == []
+    assert traces(store) == []
+
+
+def test_too_few_is_said_by_the_mixer_alone_after_the_closing(
+    client: FlaskClient, store: Store
+) -> None:
+    some = passed_on().publish(store, close=False)
+    stranger = of_nobody(passed_on(), survey=some.survey.digest)
+
+    assert_refused(announced(client, some, of_nobody(some)), 409, "not-closed")
+    store.close_survey("council")
+    assert_refused(announced(client, some, stranger), 422, "unsigned")
+    for changes in ({"senders": 5}, {"senders": -10}, {"blanks": 0}, {"sha256": "0" * 64}):
+        assert_refused(announced(client, some, of_nobody(some, **changes)), 400, "bad-batch")
+    assert send(client, some, some.batch())["state"] == "taken"
+    assert_refused(announced(client, some, of_nobody(some)), 409, "conflict")
 
 
 # What stays ----------------------------------------------------------------------------------

@@ -136,6 +136,8 @@ class SurveyServer:
         if done:
             assert hashlib.sha256(taking.body).hexdigest() == taking.manifest["sha256"]
         state = "taken" if done else "open"
+        if not taking.whole:  # too few sent
+            state = "refused"
         return 200, {"bytes": len(taking.body), "of": taking.whole, "state": state}
 
 
@@ -194,11 +196,13 @@ def survey_server(folder: Path) -> Iterator[SurveyServer]:
 DAY = "2999-05-31"
 
 
-def accepted(store: MixerStore, server: SurveyServer, name: str = "workplace") -> Survey:
+def accepted(
+    store: MixerStore, server: SurveyServer, name: str = "workplace", **more: Any
+) -> Survey:
     """A published survey that a mixer has accepted, up to ``DAY``."""
     offered = new_offer("https://mixer.example.net", "Works council")
     store.keep_offer(offered)
-    survey = server.publish(msgspec.to_builtins(offered.offer), name)
+    survey = server.publish(msgspec.to_builtins(offered.offer), name, **more)
     found = examine(store, source_at(server.address(survey)), invited=False)
     store.accept(found.mixed, found.keys, DAY, found.source)
     return survey

@@ -102,7 +102,8 @@ def issue_key() -> Response:
 )
 def announce(name: str) -> Response:
     """Takes the signed manifest of a mixer's batch, once the survey is closed. The same manifest
-    may be sent again; another one is refused for ever."""
+    may be sent again; another one is refused for ever. One of no senders and no envelopes says that
+    too few people sent: then the state is "refused"."""
     store, survey = current_store(), _mixed_survey(name)
     form = 'the body is {"manifest": {...}, "signature": "<128 hexadecimal digits>"} (SPEC 14.4)'
     sent = decoded(_SIGNED_MANIFEST, read_body(JSON), form)
@@ -218,6 +219,8 @@ def _taken(survey: Survey) -> StoredManifest:
     if stored is None or stored.state == "open":
         raise NotFound("the mixer has not passed on the answers yet")
     if stored.state == "refused":
+        if read_manifest(stored).too_few:
+            raise NotFound(f"there is no batch: {stored.why}")
         raise NotFound(f"the batch of the survey's mixer was refused: {stored.why}")
     return stored
 

@@ -50,8 +50,8 @@ class StatusResult(TypedDict):
     ``reports`` is rounded or None.
 
     ``mixed`` is None without a mixer. Else it says where the answers are: "awaited" at the mixer,
-    "open" while they are passed on, "taken", or "refused". ``reports`` is then the number of people
-    who sent, and None before the answers are taken.
+    "open" while they are passed on, "taken", or "refused", also where too few people sent.
+    ``reports`` is then the number of people who sent, and None before the answers are taken.
     """
 
     survey: str
@@ -126,8 +126,9 @@ def _mixed_status(survey: Survey, mixer: Mixer) -> StatusResult:
     if stored is not None and stored.state == "taken":
         sentences = _taken(mixer, stored)
     elif stored is not None and stored.state == "refused":
+        what = "" if read_manifest(stored).too_few else ": the batch of its mixer was refused"
         sentences = [
-            "The survey is closed, and there are no results: the batch of its mixer was refused.",
+            f"The survey is closed, and there are no results{what}.",
             f"The reason: {stored.why}.",
         ]
     return {

@@ -33,6 +33,11 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     survey: Annotated[str, msgspec.Meta(pattern=DIGEST)]
 
     @property
+    def too_few(self) -> bool:
+        """Whether there is no batch, because fewer people sent than the survey's results need."""
+        return self.envelopes == 0
+
+    @property
     def canonical(self) -> bytes:
         """The bytes that are sent and stored: canonical JSON."""
         return msgspec.json.encode(self, order="sorted")
@@ -75,3 +80,9 @@ def batch_of(
         body.update(each)
     manifest = Manifest(blanks, len(ascending), senders, body.hexdigest(), survey)
     return Batch(manifest, key.sign_text(manifest.message).value, ascending)
+
+
+def no_batch(survey: str, *, blanks: int, key: Key) -> Batch:
+    """Returns what a mixer signs where fewer people sent than a survey's results need: a batch of
+    nobody, without envelopes. ``blanks`` is the number that it would have added."""
+    return batch_of(survey, [], blanks=blanks, senders=0, key=key)

@@ -20,6 +20,10 @@ from deniably.survey.survey import Survey
 from deniably.trust.batch import LARGEST_BATCH, Manifest
 from deniably.trust.envelope import OpeningKey, inner_size, open_inner
 
+TOO_FEW = "fewer people answered than the results need; the mixer deleted all"
+"""Why there is no batch where a mixer signed one without envelopes."""
+_OF_NOTHING = hashlib.sha256().hexdigest()
+
 
 class OpenedReport(NamedTuple):
     """A report in a batch: its ``id``, the index of its ``question``, and its ``value``."""
@@ -54,6 +58,10 @@ def check_manifest(survey: Survey, manifest: Manifest) -> None:
             f"the manifest has {manifest.blanks:,} blanks for each question, and the survey"
             f" promises {_mixer(survey).blanks:,}"
         )
+    if manifest.too_few:
+        if manifest.senders or manifest.sha256 != _OF_NOTHING:
+            raise BadBatch("a batch without envelopes has no senders, and the SHA-256 of nothing")
+        return
     if manifest.senders < survey.results.minimum:
         raise BadBatch(
             f"the manifest has {manifest.senders:,} senders, and the survey's results need"
@@ -110,7 +118,8 @@ class BatchReader:
         """Returns what the batch holds; None where its bytes are not those that were signed, so
         that they have to be sent again.
 
-        Raises BadBatch where the mixer signed a batch that is to be refused as a whole.
+        Raises BadBatch where the mixer signed a batch that is to be refused as a whole, or that
+        there is none.
         """
         manifest = self._manifest
         if self._sha256.hexdigest() != manifest.sha256:
@@ -121,6 +130,8 @@ class BatchReader:
             raise BadBatch(
                 "the envelopes do not ascend by their bytes, so their order may show who sent which"
             )
+        if manifest.too_few:
+            raise BadBatch(TOO_FEW)
         check_reports(self._survey, self._reports)
         refused = manifest.envelopes - len(self._reports)
         return OpenedBatch(self._reports, sorted(self._hashes), refused)
