@@ -38,6 +38,7 @@ VALUES = {
 GUARDED = {
     ("POST", "/api/surveys"): "author",
     ("POST", "/api/check"): "author",
+    ("POST", "/api/envelope-keys"): "author",
     ("PATCH", "/api/surveys/<name>"): "author",
     ("POST", "/api/surveys/<name>/batches"): "author",
     ("GET", "/api/surveys/<name>/status"): "author",
@@ -55,10 +56,12 @@ OPERATORS_TOO = {
 OPEN = {
     ("POST", "/api/surveys/<name>/reports"),
     ("POST", "/api/surveys/<name>/tickets"),
+    ("PUT", "/api/surveys/<name>/mixed"),
+    ("PATCH", "/api/surveys/<name>/mixed"),
     ("POST", "/api/admin"),
 }
-"""What changes something and needs no token: respondents have none, and who uses the first link
-has none yet."""
+"""What changes something and needs no token: respondents have none, who uses the first link has
+none yet, and a mixer shows its signature."""
 SCOPED = [
     ("PATCH", "/api/surveys/<name>"),
     ("POST", "/api/surveys"),

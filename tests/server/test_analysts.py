@@ -13,7 +13,9 @@ from deniably.authoring.compiling import publish_text
 from deniably.survey.report import randomise_answers
 from deniably.survey.survey import Survey
 from deniably_server.storage.tables.tokens import id_in
+from spec.cases.mixers import CLOSED
 from support.material import a_report, assert_problem, new_token, signed, survey_named
+from support.passing_on import passed_on, send
 
 RULES = {"minimum": 3, "while_open": True, "to": "analysts"}
 PATHS = [
@@ -50,6 +52,8 @@ PAGES = [
 OF_STRATA = [f"/api/surveys/<name>/strata{end}" for end in ("", ".csv", ".svg")]
 OF_STRATA += ["/surveys/<name>/strata", "/surveys/<name>/strata/figure"]
 """Routes of surveys with strata, which the one above has not."""
+OF_MIXERS = [f"/api/surveys/<name>/mixed{end}" for end in ("", "/envelopes")]
+"""Routes of surveys with a mixer."""
 SITES = ("north", "south")
 Ask = Callable[..., Any]
 
@@ -113,6 +117,7 @@ def test_every_route_to_results_is_among_those_that_are_tried(app: Flask) -> Non
     known |= {f"/api/surveys/<name>/strata{end}" for end in ("", ".csv", ".svg")}
     known |= {"/surveys/<name>/strata", "/surveys/<name>/strata/figure"}
     known |= {"/surveys/<name>/status", "/api/surveys/<name>/status"}  # for authors, always
+    known |= {*OF_MIXERS}  # for all: see ``test_a_mixers_batch_is_for_all_and_has_no_figure``
 
     for rule in app.url_map.iter_rules():
         if "surveys/<name>" in rule.rule and "GET" in (rule.methods or ()):
@@ -140,6 +145,21 @@ def test_what_compares_strata_is_for_analysts_too(
     found = client.get(address, headers=shown)
     assert found.status_code == 200
     assert "The results are for analysts" not in found.text
+
+
+def test_a_mixers_batch_is_for_all_and_has_no_figure(app: Flask, client: FlaskClient) -> None:
+    """Every device looks for its own envelopes, whoever may read the results."""
+    rules = CLOSED | {"minimum": 3, "to": "analysts"}
+    some = passed_on(results=rules).publish(app.extensions["deniably"])
+    manifest, listed = (path.replace("<name>", some.survey.name) for path in OF_MIXERS)
+    for path in (manifest, listed):
+        assert_problem(client.get(path), 404, "not-found")
+
+    send(client, some, some.batch())
+
+    assert_problem(client.get(f"/api/surveys/{some.survey.name}/results"), 401, "unauthorised")
+    assert set(client.get(manifest).json) == {"manifest", "signature", "refused"}
+    assert len(client.get(listed).data) == 32 * client.get(manifest).json["manifest"]["envelopes"]
 
 
 @pytest.mark.parametrize("path", PAGES)

@@ -11,6 +11,7 @@ import io
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -36,6 +37,7 @@ from deniably_server.storage.writing.commit import BatchWrite
 from support.every_type import QUESTIONS, somebody, survey_of_everything
 from support.hostile_texts import PUBLISHED, TEXTS, made_hostile, plain_survey
 from support.material import new_token, signed
+from support.passing_on import passed_on, send
 from workbench.test_hostile_texts import STEERING, Shape, formulas
 
 PAGE, FILES = "/surveys/{}", "/api/surveys/{}"
@@ -68,6 +70,7 @@ OF_WAVES = (
     f"{PAGE}/waves", f"{PAGE}/waves/figure?question=sleep", f"{PAGE}/class", f"{FILES}/waves",
     f"{FILES}/waves.csv", f"{FILES}/waves.svg?question=sleep",
 )  # fmt: skip
+OF_MIXERS = ("/s/{}", PAGE, f"{FILES}/results", f"{FILES}/mixed", f"{FILES}/mixed/envelopes")
 WAVE = {
     "title": "Home",
     "results": {"minimum": 1, "while_open": True},
@@ -116,6 +119,9 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
         store.begin(batch)
         batch.wait()
     store.close_survey("hostile")
+    honest = passed_on()
+    sealed = replace(honest, survey=made_hostile(honest.survey, "sealed")).publish(store)
+    send(app.test_client(), sealed, sealed.batch())
     yield app
     store.close()
 
@@ -138,7 +144,7 @@ def test_no_address_of_a_survey_is_left_out(app: Flask) -> None:
     match = app.url_map.bind("").match
     named = {
         match(address.format("a").partition("?")[0], return_rule=True)[0].rule
-        for address in ADDRESSES + OF_WAVES
+        for address in ADDRESSES + OF_WAVES + OF_MIXERS
     }
     assert {
         rule.rule
@@ -149,7 +155,11 @@ def test_no_address_of_a_survey_is_left_out(app: Flask) -> None:
 
 @pytest.mark.parametrize(
     ("address", "name"),
-    [*((one, "hostile") for one in ADDRESSES), *((one, "wild-2") for one in OF_WAVES)],
+    [
+        *((one, "hostile") for one in ADDRESSES),
+        *((one, "wild-2") for one in OF_WAVES),
+        *((one, "sealed") for one in OF_MIXERS),
+    ],
 )
 def test_a_page_and_a_file_hold_words(
     address: str, name: str, client: FlaskClient, tokens: Any
@@ -217,6 +227,7 @@ CHECKS = {
     "text/plain": assert_lines,
     "application/x-ndjson": assert_lines,
     "application/json": lambda found: json.loads(found.text),
+    "application/octet-stream": lambda found: len(found.data) == 32 * 30,
     "application/vnd.apache.parquet": lambda found: found.data.index(b"PAR1"),
 }
 

@@ -43,7 +43,7 @@ def bring_to(state: str, client: FlaskClient, store: Store, some: PassedOn) -> N
     store.close_survey("council")
     if state == "on the way":
         announced(client, some, batch)
-        added(client, some, batch.envelopes[:1_000], 0)
+        added(client, some, batch, batch.envelopes[:1_000], 0)
     elif state != "closed":
         assert send(client, some, batch, step=1 << 20)["state"] == state
 
@@ -171,13 +171,13 @@ def test_the_status_counts_what_was_left_out(client: FlaskClient, store: Store) 
     send(client, some, some.batch([some.seal(b"x"), some.seal(b"y"), *rest]), step=1 << 20)
 
     assert (
-        "2 envelopes had no report in them, and were left out."
+        "2 of 210 sealed answers could not be read and are not counted."
         in status(client, store)["sentences"]
     )
     assert first != second
 
 
-def test_a_question_with_too_few_people_hides_the_results(
+def test_a_question_with_too_few_people_refuses_the_batch(
     client: FlaskClient, store: Store
 ) -> None:
     some = passed_on(blanks=100).publish(store)
@@ -186,10 +186,11 @@ def test_a_question_with_too_few_people_hides_the_results(
     send(client, some, some.batch([some.seal(b""), *came[1:]], people=3), step=1 << 20)
 
     answer = client.get("/api/surveys/council/results")
-    assert "closed with fewer" in assert_problem(answer, 403, "hidden")["detail"]
+    why = "only 102 of its reports to a could be read, and the results need 103"
+    assert why in assert_problem(answer, 403, "hidden")["detail"]
     found = status(client, store)
-    assert (found["mixed"], found["reports"]) == ("taken", None)
-    assert found["sentences"][-1] == "Fewer than 3 people answered, so the results stay hidden."
+    assert (found["mixed"], found["reports"]) == ("refused", None)
+    assert why in found["sentences"][-1]
 
 
 # Closing -------------------------------------------------------------------------------------

@@ -294,6 +294,17 @@ def test_a_claim_that_the_blanks_do_not_keep_is_refused(
     assert f"{mixer_of(survey).blanks} blanks for each question do not keep" in told
 
 
+def test_a_batch_that_no_server_takes_is_refused_before_anybody_answers(
+    server: SurveyServer, database: Path
+) -> None:
+    survey = server.publish(offered(database), results={"minimum": 1_000_000})
+
+    told = refusal(survey, server, database)
+
+    assert "a batch of 1,000,000 people, as many as the results need" in told
+    assert "would have more bytes than a server takes: 536,870,912" in told
+
+
 def test_the_surveys_own_host_is_no_mixers(server: SurveyServer, database: Path) -> None:
     port = server.url.rpartition(":")[2]
     survey = server.publish(offered(database, f"http://localhost:{port}"))

@@ -6,10 +6,14 @@ import tracemalloc
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
 
+from deniably.trust.batch import LARGEST_BATCH
+from deniably.trust.envelope import inner_size
+from deniably_server.errors import Conflict
 from deniably_server.guard.rate_limits import DailyRoom, limits_of
 from deniably_server.mixing.app import create_mixer
 from deniably_server.mixing.batches import finish
@@ -114,3 +118,65 @@ def test_a_batch_is_in_memory_once(store: MixerStore, people: int) -> None:
 
     assert len(kept_batch(store, mix.survey.digest).envelopes) == size
     assert peak < 1.7 * size, f"{peak / size:.2f} times the batch"
+
+
+# --- as large as a batch may be ---------------------------------------------------------------
+
+
+def room_for(people: int, **more: Any) -> Parties:
+    """A survey whose batch has room for so many people among its blanks."""
+    both = 2 * inner_size(192)
+    return parties(blanks=LARGEST_BATCH // both - people, **more)
+
+
+def test_the_batch_of_as_many_as_may_send_is_taken_and_of_one_more_is_not() -> None:
+    survey, envelope = room_for(3).survey, inner_size(192)
+
+    def size(people: int) -> int:
+        return 2 * (people + survey.blanks) * envelope
+
+    assert survey.most_senders == 3
+    assert size(3) <= LARGEST_BATCH < size(4)
+
+
+def test_nobody_sends_what_would_make_the_batch_too_large(store: MixerStore) -> None:
+    mix = room_for(3).accept(store)
+    client, where = client_with(store, megabytes=0), f"/mix/{mix.survey.digest}"
+    sealed = [mix.outer() for _ in range(4)]
+    client.get(where)
+
+    told = [status(client, mix, each, {}) for each in [*sealed[:2], sealed[0], *sealed[2:]]]
+
+    assert told == [201, 201, 200, 201, 410]
+    assert status(client, mix, sealed[2], {}) == 200, "a device that got no answer"
+    refused = client.post(where, data=mix.outer(), headers=OCTETS)
+    assert "As many people have sent" in assert_problem(refused, 410, "gone")["detail"]
+    assert_problem(client.get(where), 410, "gone")
+    again = client_with(store, megabytes=0)  # the process ended here
+    assert status(again, mix, sealed[3], {}) == 410
+    assert_problem(again.get(where), 410, "gone")
+    assert store.senders(mix.survey.digest) == 3
+
+
+def test_who_is_refused_takes_nobodys_place(store: MixerStore) -> None:
+    """One network may not use up the places of all others."""
+    terms = {"length": 30_000, "questions": questions(2)}
+    both = 2 * inner_size(30_000)
+    mix = parties(**terms, blanks=LARGEST_BATCH // both - 20).accept(store)
+    client = client_with(store, megabytes=1)
+
+    told = [status(client, mix, mix.outer(), OTHERS) for _ in range(60)]
+
+    assert told.count(201) == 1_000_000 // mix.survey.outer_size
+    assert set(told) == {201, 429}
+    assert status(client, mix, mix.outer(), MORE) == 201
+
+
+def test_no_more_are_invited_than_a_batch_has_room_for(store: MixerStore) -> None:
+    mix = room_for(3, invited=True).accept(store)
+    store.invite(mix.survey.digest, 2)
+
+    with pytest.raises(Conflict, match=r"2 were invited, .* the answers of at most 3 people"):
+        store.invite(mix.survey.digest, 2)
+    assert store.issued(mix.survey.digest) == 2
+    store.invite(mix.survey.digest, 1)

@@ -38,8 +38,8 @@ def mix(command: str, *arguments: object, database: Path | str, keys: str = "") 
 def in_every_state(store: MixerStore) -> dict[str, Parties]:
     """A survey in each state, with its envelopes as far as they are kept."""
     found: dict[str, Parties] = {}
-    for state in ("open", "closed", "made", "passed", "too few", "refused", "given up"):
-        each = parties(minimum=6 if state == "too few" else 1, invited=state == "open")
+    for state in ("open", "closed", "made", "passed", "too few", "told", "refused", "given up"):
+        each = parties(minimum=6 if state in ("too few", "told") else 1, invited=state == "open")
         each.accept(store)
         digest = each.survey.digest
         codes = store.invite(digest, 5) if each.survey.invited else [""] * 5
@@ -50,6 +50,8 @@ def in_every_state(store: MixerStore) -> dict[str, Parties]:
             finish(store, digest)
         if state == "passed":
             store.passed_on(digest)
+        if state == "told":
+            store.told(digest)
         if state in ("refused", "given up"):
             store.refused(digest, "One in 100 does not open.")
         if state == "given up":
@@ -77,7 +79,8 @@ def test_the_doctor_says_how_far_each_survey_is_and_what_is_wrong(
         "workplace: closed; its batch is made by the running mixer within a minute",
         "workplace: a batch of 30 envelopes, of 5 people, not passed on yet",
         "workplace: a batch of 30 envelopes, of 5 people; its server took it, and all is deleted",
-        "workplace: fewer people sent than it needs; all is deleted",
+        "workplace: fewer people sent than it needs; all is deleted, and its server does not know",
+        "workplace: fewer people sent than it needs; all is deleted, and its server knows",
         "workplace: a batch of 30 envelopes, of 5 people; deleted here, its server did not take it",
         "offers that no survey uses yet: 0",
     ):
@@ -89,7 +92,7 @@ def test_the_doctor_says_how_far_each_survey_is_and_what_is_wrong(
         "other users of this machine may read mixer.db: chmod 600 mixer.db",
     ):
         assert wrong in done.stderr.splitlines()
-    assert "4 found" in done.stderr
+    assert "5 found" in done.stderr
 
 
 def test_the_doctor_finds_an_order_on_the_disk(store: MixerStore, database: Path) -> None:
@@ -214,7 +217,7 @@ def test_what_no_server_takes_is_deleted_when_its_owner_says_so(
     assert store.sealed(refused) == []
 
 
-@pytest.mark.parametrize("state", ["open", "closed", "passed", "too few", "given up"])
+@pytest.mark.parametrize("state", ["open", "closed", "passed", "too few", "told", "given up"])
 def test_nothing_else_is_deleted_by_hand(store: MixerStore, database: Path, state: str) -> None:
     digest = in_every_state(store)[state].survey.digest
     before = store.sealed(digest)
@@ -233,4 +236,4 @@ def test_of_two_surveys_with_one_name_the_digest_says_which(
 
     done = mix("delete", "workplace", "--yes", database=database)
 
-    assert "7 surveys have this name; write the digest instead" in done.stderr
+    assert "8 surveys have this name; write the digest instead" in done.stderr

@@ -20,7 +20,7 @@ from deniably_server.errors import Unavailable
 from deniably_server.mixing import server_thread
 from deniably_server.mixing.batches import finish
 from deniably_server.mixing.closing import close_if_over
-from deniably_server.mixing.passing_on import pass_on
+from deniably_server.mixing.passing_on import pass_on, tell_too_few
 from deniably_server.mixing.pauses import Pauses
 from deniably_server.mixing.server_thread import attend
 from deniably_server.mixing.survey_server import NoAnswer, ServerRefused
@@ -321,6 +321,63 @@ def test_a_batch_that_was_looked_at_and_refused_is_kept_with_the_reason(
 
     assert store.state(made.digest) == "refused"
     assert store.reason(made.digest) == "It was refused: too many."
+
+
+# --- too few people ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def few(store: MixerStore, server: SurveyServer) -> Survey:
+    """Two sent, and the results need three; the mixer has deleted all."""
+    survey = accepted(store, server, results={"minimum": 3})
+    sent(store, server, survey, people=2)
+    server.close_survey()
+    store.close_survey(survey.digest)
+    finish(store, survey.digest)
+    assert store.state(survey.digest) == "too few"
+    return survey
+
+
+def test_the_server_is_told_once_that_too_few_sent(
+    store: MixerStore, server: SurveyServer, few: Survey
+) -> None:
+    assert store.needs_server.is_set()
+    for _ in range(3):
+        attend(store, Pauses())
+
+    assert server.taking.asked == [("PUT", 0)]
+    assert server.taking.manifest is not None
+    assert (server.taking.manifest["senders"], server.taking.manifest["envelopes"]) == (0, 0)
+    assert store.state(few.digest) == "told"
+    assert contents(store.engine.address)["mixer_keys"] == []
+
+
+def test_a_server_that_cannot_be_told_yet_is_told_later(
+    store: MixerStore, server: SurveyServer, few: Survey
+) -> None:
+    """The survey may be open still, after the mixer's last day."""
+    server.fault = lambda *_: (409, {"type": "/problems/not-closed", "detail": "It is open."})
+    with pytest.raises(ServerRefused):
+        tell_too_few(store, few.digest)
+    server.fault = lambda *_: (200, {"bytes": 0, "of": 0, "state": "open"})
+    with pytest.raises(NoAnswer):
+        tell_too_few(store, few.digest)
+    assert store.state(few.digest) == "too few"
+
+    server.fault = lambda *_: None
+    tell_too_few(store, few.digest)
+    assert store.state(few.digest) == "told"
+
+
+@pytest.mark.parametrize("kind", ["conflict", "bad-batch", "unsigned"])
+def test_a_server_that_will_never_believe_it_is_asked_no_more(
+    kind: str, store: MixerStore, server: SurveyServer, few: Survey
+) -> None:
+    server.fault = lambda *_: (409, {"type": f"/problems/{kind}", "detail": "No."})
+
+    tell_too_few(store, few.digest)
+
+    assert store.state(few.digest) == "told"
 
 
 # --- the thread -------------------------------------------------------------------------------

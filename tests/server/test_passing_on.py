@@ -15,7 +15,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from deniably.survey.report import Report
-from deniably.trust.batch import Batch
+from deniably.trust.batch import Batch, no_batch
 from deniably_server.api.batch_taking import take, whole_batches
 from deniably_server.app import create_app
 from deniably_server.errors import Conflict
@@ -24,8 +24,9 @@ from deniably_server.storage.maintenance.migrate_engine import move
 from deniably_server.storage.maintenance.traces import traces
 from deniably_server.storage.store import Store
 from deniably_server.storage.writing.commit import Outcome
+from deniably_server.web.body import JSON
 from support.databases import new_database
-from support.material import contents, signed, survey_named
+from support.material import contents, new_token, signed, survey_named
 from support.passing_on import (
     MINIMUM,
     OCTETS,
@@ -81,9 +82,9 @@ def test_a_batch_is_taken_and_gives_results(
 
     first = announced(client, some, batch)
     assert (first.status_code, first.json) == (200, {"bytes": 0, "of": size, "state": "open"})
-    half = added(client, some, batch.envelopes[: size // 2], 0)
+    half = added(client, some, batch, batch.envelopes[: size // 2], 0)
     assert half.json == {"bytes": size // 2, "of": size, "state": "open"}
-    last = added(client, some, batch.envelopes[size // 2 :], size // 2)
+    last = added(client, some, batch, batch.envelopes[size // 2 :], size // 2)
     assert last.json == {"bytes": size, "of": size, "state": "taken"}
 
     assert {tally.n for tally in store.tally("council").values()} == {5}
@@ -152,6 +153,55 @@ def test_what_is_no_report_is_counted_in_public(client: FlaskClient, store: Stor
     assert examine(store) == []
 
 
+def test_a_thousand_people_are_counted_among_fifteen_who_send_garbage(
+    client: FlaskClient, store: Store
+) -> None:
+    """They send 30 of 2,050 envelopes: more than 1 in 100."""
+    some = passed_on(blanks=10).publish(store)
+    garbage = [some.seal(b"") for _ in range(30)]
+    batch = some.batch([*some.envelopes(1_000), *garbage], people=1_015)
+
+    assert send(client, some, batch, step=1 << 20)["state"] == "taken"
+
+    assert client.get(some.address).json["refused"] == 30
+    results = client.get("/api/surveys/council/results").json
+    assert [question["n"] for question in results["questions"]] == [1_000, 1_000]
+    assert results["mixed"]["refused"] == 30
+    said, warned = results["mixed"]["sentences"]
+    assert said == "30 of 2,050 sealed answers could not be read and are not counted."
+    assert "somebody sent made-up ones, or the mixer left out blanks" in warned
+    page = client.get("/surveys/council").text
+    assert said in page
+    assert warned in page
+    assert said in client.get("/api/surveys/council/paper/METHODS.md").text.replace("\n", " ")
+    status = client.get(
+        "/api/surveys/council/status",
+        headers={"Authorization": f"Bearer {new_token(store, 'operator')}"},
+    )
+    assert {said, warned} <= set(status.json["sentences"])
+
+
+def test_ids_of_another_survey_that_leave_too_few_void_the_batch(
+    client: FlaskClient, store: Store
+) -> None:
+    """Only the database knows them."""
+    some, other = passed_on().publish(store), survey_named()
+    store.publish(other, signed(other))
+    ids = [f"{number:032x}" for number in range(3)]
+    for id_ in ids:
+        report = Report(id_, other.digest, {"stolen": [0], "often": [0, 1]})
+        assert store.add(other, report) is Outcome.STORED
+    people = [e for id_ in ids for e in (some.report("a", id=id_), some.report("b"))]
+    honest = [e for _ in range(2) for e in some.person()]
+
+    assert send(client, some, some.batch([*people, *honest, *some.blanks()]))["state"] == "refused"
+
+    results = client.get("/api/surveys/council/results").json
+    assert "only 12 of its reports to a could be read" in results["detail"]
+    assert contents(store.engine.address)["envelope_keys"] == []
+    assert store.tally("workplace")["stolen"].n == 3
+
+
 def test_an_id_of_another_surveys_report_is_left_out(client: FlaskClient, store: Store) -> None:
     some, other = passed_on(blanks=100).publish(store), survey_named()
     store.publish(other, signed(other))
@@ -176,10 +226,10 @@ def test_the_same_manifest_is_always_welcome(client: FlaskClient, some: PassedOn
     size = len(batch.envelopes)
 
     announced(client, some, batch)
-    added(client, some, batch.envelopes[:1_000], 0)
+    added(client, some, batch, batch.envelopes[:1_000], 0)
     assert announced(client, some, batch).json == {"bytes": 1_000, "of": size, "state": "open"}
     send(client, some, batch)
-    for answer in (announced(client, some, batch), added(client, some, b"more", size)):
+    for answer in (announced(client, some, batch), added(client, some, batch, b"more", size)):
         assert answer.json == {"bytes": size, "of": size, "state": "taken"}
 
 
@@ -203,13 +253,15 @@ def test_bytes_from_another_place_are_refused_with_the_place(
 ) -> None:
     batch = some.batch()
     announced(client, some, batch)
-    added(client, some, batch.envelopes[:1_000], 0)
+    added(client, some, batch, batch.envelopes[:1_000], 0)
 
     for start in (0, 999, 1_001, len(batch.envelopes), 10**11):
-        answer = added(client, some, b"x", start)
+        answer = added(client, some, batch, b"x", start)
         assert assert_refused(answer, 409, "wrong-place")["bytes"] == 1_000
-    assert added(client, some, b"", 1_000).json["bytes"] == 1_000, "an empty piece changes nothing"
-    assert added(client, some, batch.envelopes[1_000:], 1_000).json["state"] == "taken"
+    assert added(client, some, batch, b"", 1_000).json["bytes"] == 1_000, (
+        "an empty piece changes nothing"
+    )
+    assert added(client, some, batch, batch.envelopes[1_000:], 1_000).json["state"] == "taken"
 
 
 def test_more_bytes_than_the_manifest_says_are_refused(
@@ -218,7 +270,7 @@ def test_more_bytes_than_the_manifest_says_are_refused(
     batch = some.batch()
     announced(client, some, batch)
 
-    answer = added(client, some, batch.envelopes + b"x", 0)
+    answer = added(client, some, batch, batch.envelopes + b"x", 0)
 
     assert_refused(answer, 400, "bad-batch")
     assert store.mixed.held("council") == 0
@@ -228,12 +280,11 @@ def test_more_bytes_than_the_manifest_says_are_refused(
 def test_bytes_that_nobody_signed_are_thrown_away(
     client: FlaskClient, store: Store, some: PassedOn
 ) -> None:
-    """Anybody may send bytes, so wrong ones must not spoil the batch."""
     batch = some.batch()
     size = len(batch.envelopes)
     announced(client, some, batch)
 
-    answer = added(client, some, bytes(size), 0)
+    answer = added(client, some, batch, bytes(size), 0)
 
     assert answer.json == {"bytes": 0, "of": size, "state": "open"}
     assert held(store) == {"envelope_keys": 1, "mixed_pieces": 0}
@@ -250,7 +301,7 @@ def test_two_that_send_at_once_do_not_disturb_each_other(
         client, statuses, start = app.test_client(), list[int](), 0
         announced(client, some, batch)
         while True:
-            answer = added(client, some, batch.envelopes[start : start + step], start)
+            answer = added(client, some, batch, batch.envelopes[start : start + step], start)
             statuses.append(answer.status_code)
             if answer.json.get("state", "open") != "open":
                 return statuses
@@ -272,7 +323,7 @@ def test_nothing_is_passed_on_while_the_survey_is_open(client: FlaskClient, stor
     batch = some.batch()
 
     assert_refused(announced(client, some, batch), 409, "not-closed")
-    assert_refused(added(client, some, batch.envelopes, 0), 404, "not-found")
+    assert_refused(added(client, some, batch, batch.envelopes, 0), 404, "not-found")
     store.close_survey("council")
     assert send(client, some, batch)["state"] == "taken"
 
@@ -281,11 +332,31 @@ def test_only_the_surveys_mixer_signs(client: FlaskClient, some: PassedOn) -> No
     batch, stranger = some.batch(), passed_on()
     forged = stranger.signing.sign_text(batch.manifest.message).value
 
-    answer = announced(client, some, Batch(batch.manifest, forged, b""))
+    answer = announced(client, some, Batch(batch.manifest, forged, []))
     assert_refused(answer, 422, "unsigned")
     for changes in ({"sha256": "0" * 64}, {"senders": 6, "envelopes": 32}):
         assert_refused(announced(client, some, batch, **changes), 422, "unsigned")
-    assert_refused(added(client, some, batch.envelopes, 0), 404, "not-found")
+    assert_refused(added(client, some, batch, batch.envelopes, 0), 404, "not-found")
+
+
+@pytest.mark.parametrize("signature", [None, "", "0" * 128, "ä", "first half"])
+def test_nobody_else_adds_a_piece(
+    client: FlaskClient, store: Store, some: PassedOn, signature: str | None
+) -> None:
+    """Somebody who knows the manifest, and not its signature, would delay the batch."""
+    batch = some.batch()
+    announced(client, some, batch)
+    if signature == "first half":
+        signature = batch.signature[:64]
+    headers = {"Content-Type": OCTETS} | (
+        {} if signature is None else {"Deniably-Signature": signature}
+    )
+
+    answer = client.patch(f"{some.address}?from=0", data=batch.envelopes, headers=headers)
+
+    assert_refused(answer, 422, "unsigned")
+    assert store.mixed.held("council") == 0
+    assert send(client, some, batch)["state"] == "taken"
 
 
 @pytest.mark.parametrize(
@@ -301,7 +372,7 @@ def test_a_manifest_that_cannot_be_is_refused(
     manifest = msgspec.structs.replace(some.batch().manifest, **changes)
     signature = some.signing.sign_text(manifest.message).value
 
-    answer = announced(client, some, Batch(manifest, signature, b""))
+    answer = announced(client, some, Batch(manifest, signature, []))
 
     assert_refused(answer, 400, "bad-batch")
 
@@ -344,13 +415,17 @@ def test_a_signature_and_all_numbers_are_spelt_in_one_way(
 
 
 def test_requests_that_make_no_sense_are_refused(client: FlaskClient, some: PassedOn) -> None:
-    batch, octets = some.batch(), {"Content-Type": OCTETS}
+    batch = some.batch()
+    shown = {"Deniably-Signature": batch.signature}
+    octets = shown | {"Content-Type": OCTETS}
     announced(client, some, batch)
 
     for query in ("", "?from=", "?from=-1", "?from=1.0", "?from=x", "?from=1&from=1", "?form=1"):
         answer = client.patch(some.address + query, data=b"x", headers=octets)
         assert_refused(answer, 400, "bad-parameter")
-    answer = client.patch(f"{some.address}?from=0", data=b"x", content_type="application/json")
+    answer = client.patch(
+        f"{some.address}?from=0", data=b"x", headers=shown | {"Content-Type": JSON}
+    )
     assert_refused(answer, 415, "unsupported-media-type")
     answer = client.patch(f"{some.address}?from=0", data=bytes((1 << 20) + 1), headers=octets)
     assert_refused(answer, 413, "too-large")
@@ -384,7 +459,7 @@ def test_a_batch_that_breaks_the_rules_is_refused_for_good(
     batch = {
         "order kept": lambda: some.signed_as(came),
         "one twice": lambda: some.signed_as([first, first, *rest]),
-        "too many are none": lambda: some.batch([some.seal(b""), *came[1:]]),
+        "too many are none": lambda: some.batch([*(some.seal(b"") for _ in came[:6]), *came[6:]]),
         "other lengths": lambda: some.signed_as([first + bytes(64), second[:-64], *rest]),
     }[fault]()
 
@@ -402,6 +477,60 @@ def test_a_batch_that_breaks_the_rules_is_refused_for_good(
     assert contents(store.engine.address)["reports"] == []
     store.erase_order()
     assert examine(store) == []
+
+
+# Too few people ------------------------------------------------------------------------------
+
+
+def of_nobody(some: PassedOn, **changes: Any) -> Batch:
+    """What a mixer signs where too few people sent."""
+    mixer: Any = some.survey.mixer
+    batch = no_batch(some.survey.digest, blanks=mixer.blanks, key=some.signing)
+    manifest = msgspec.structs.replace(batch.manifest, **changes)
+    return Batch(manifest, some.signing.sign_text(manifest.message).value, [])
+
+
+def test_where_too_few_sent_the_mixer_says_so_and_nobody_waits(
+    client: FlaskClient, store: Store, some: PassedOn
+) -> None:
+    batch = of_nobody(some)
+    why = "fewer people answered than the results need; the mixer deleted all"
+
+    answer = announced(client, some, batch)
+
+    assert (answer.status_code, answer.json) == (200, {"bytes": 0, "of": 0, "state": "refused"})
+    assert held(store) == {"envelope_keys": 0, "mixed_pieces": 0}
+    results = client.get("/api/surveys/council/results")
+    assert assert_refused(results, 403, "hidden")["detail"] == f"There are no results: {why}."
+    assert why in client.get("/surveys/council").text
+    headers = {"Authorization": f"Bearer {new_token(store, 'operator')}"}
+    status = client.get("/api/surveys/council/status", headers=headers).json
+    assert status["mixed"] == "refused"
+    assert status["sentences"] == [
+        "The survey is closed, and there are no results.",
+        f"The reason: {why}.",
+    ]
+    assert why in assert_refused(client.get(some.address), 404, "not-found")["detail"]
+    assert announced(client, some, batch).json["state"] == "refused"
+    assert_refused(announced(client, some, some.batch()), 409, "conflict")
+    store.erase_order()
+    assert examine(store) == []
+    assert traces(store) == []
+
+
+def test_too_few_is_said_by_the_mixer_alone_after_the_closing(
+    client: FlaskClient, store: Store
+) -> None:
+    some = passed_on().publish(store, close=False)
+    stranger = of_nobody(passed_on(), survey=some.survey.digest)
+
+    assert_refused(announced(client, some, of_nobody(some)), 409, "not-closed")
+    store.close_survey("council")
+    assert_refused(announced(client, some, stranger), 422, "unsigned")
+    for changes in ({"senders": 5}, {"senders": -10}, {"blanks": 0}, {"sha256": "0" * 64}):
+        assert_refused(announced(client, some, of_nobody(some, **changes)), 400, "bad-batch")
+    assert send(client, some, some.batch())["state"] == "taken"
+    assert_refused(announced(client, some, of_nobody(some)), 409, "conflict")
 
 
 # What stays ----------------------------------------------------------------------------------
@@ -491,7 +620,7 @@ def test_moving_a_database_takes_all_of_it_along(
     send(client, done, done.batch())
     batch = half.batch()
     announced(client, half, batch)
-    added(client, half, batch.envelopes[:5_000], 0)
+    added(client, half, batch, batch.envelopes[:5_000], 0)
 
     with new_database(postgres_server) as address, closing(Store(address)) as target:
         move(store.engine, target.engine)

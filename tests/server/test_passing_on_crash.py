@@ -86,7 +86,10 @@ class Mixer:
                 answer = requests.patch(
                     f"{server.url}{self.path}?from={now['bytes']}",
                     piece,
-                    headers={"Content-Type": OCTETS},
+                    headers={
+                        "Content-Type": OCTETS,
+                        "Deniably-Signature": self.batch.signature,
+                    },
                     timeout=PATIENCE,
                 )
 

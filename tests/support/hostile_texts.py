@@ -94,7 +94,7 @@ PUBLISHED = tuple(
     text for text in _ENCODABLE if not any(steering_problems({"title": text}))
 )  # fmt: skip
 """Those that no tool refuses: most of them."""
-_TEXTS = {"title", "label", "short", "hint", "unit", "intro", "contact"}
+_TEXTS = {"by", "title", "label", "short", "hint", "unit", "intro", "contact"}
 
 
 def plain_survey() -> Survey:

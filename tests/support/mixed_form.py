@@ -149,7 +149,8 @@ class TwoParties:
         address = f"{self.url}/api/surveys/{through.survey.name}/mixed"
         told = {"manifest": msgspec.to_builtins(batch.manifest), "signature": batch.signature}
         assert requests.put(address, json=told, timeout=60).json()["bytes"] == 0
-        sent = requests.patch(f"{address}?from=0", batch.envelopes, headers=OCTETS, timeout=60)
+        headers = OCTETS | {"Deniably-Signature": batch.signature}
+        sent = requests.patch(f"{address}?from=0", batch.envelopes, headers=headers, timeout=60)
         assert sent.json()["state"] == "taken"
         return batch.manifest.envelopes
 

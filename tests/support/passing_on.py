@@ -107,7 +107,7 @@ class PassedOn:
         body = b"".join(envelopes)
         as_it_is = {"sha256": hashlib.sha256(body).hexdigest()}
         manifest = msgspec.structs.replace(honest, **(as_it_is | changes))
-        return Batch(manifest, self.signing.sign_text(manifest.message).value, body)
+        return Batch(manifest, self.signing.sign_text(manifest.message).value, envelopes)
 
 
 def passed_on(*questions: dict[str, Any], blanks: int = BLANKS, **more: Any) -> PassedOn:
@@ -133,9 +133,9 @@ def announced(client: Client, some: PassedOn, batch: Batch, **changes: Any) -> A
     return client.put(some.address, json={"manifest": manifest, "signature": batch.signature})
 
 
-def added(client: Client, some: PassedOn, data: bytes, start: int) -> Any:
-    """The answer to some bytes."""
-    headers = {"Content-Type": OCTETS}
+def added(client: Client, some: PassedOn, batch: Batch, data: bytes, start: int) -> Any:
+    """The answer to some bytes of a batch."""
+    headers = {"Content-Type": OCTETS, "Deniably-Signature": batch.signature}
     return client.patch(f"{some.address}?from={start}", data=data, headers=headers)
 
 
@@ -144,5 +144,5 @@ def send(client: Client, some: PassedOn, batch: Batch, step: int = 4_000) -> dic
     now = announced(client, some, batch).json
     while now["state"] == "open" and now["bytes"] < now["of"]:
         start = now["bytes"]
-        now = added(client, some, batch.envelopes[start : start + step], start).json
+        now = added(client, some, batch, batch.envelopes[start : start + step], start).json
     return dict(now)

@@ -41,6 +41,7 @@ class Taking:
     """What the server has of a batch, and what came: a list of (method, first byte)."""
 
     manifest: dict[str, Any] | None = None
+    signature: str = ""
     body: bytearray = field(default_factory=bytearray)
     asked: list[tuple[str, int]] = field(default_factory=list)
 
@@ -112,12 +113,15 @@ class SurveyServer:
         if self.taking.manifest not in (None, document["manifest"]):
             return _problem(409, "conflict", "Another batch of this survey is known.")
         self.taking.manifest = document["manifest"]
+        self.taking.signature = document["signature"]
         return self._progress()
 
-    def patch(self, start: int, piece: bytes) -> tuple[int, dict[str, Any]]:
+    def patch(self, start: int, piece: bytes, signature: str) -> tuple[int, dict[str, Any]]:
         self.taking.asked.append(("PATCH", start))
         if (fault := self.fault("PATCH", start)) is not None:
             return fault
+        if signature != self.taking.signature:
+            return _problem(422, "unsigned", "That is not the signature of the manifest.")
         if start != len(self.taking.body):
             status, problem = _problem(409, "conflict", "That is not where the bytes end.")
             return status, problem | {"bytes": len(self.taking.body)}
@@ -132,6 +136,8 @@ class SurveyServer:
         if done:
             assert hashlib.sha256(taking.body).hexdigest() == taking.manifest["sha256"]
         state = "taken" if done else "open"
+        if not taking.whole:  # too few sent
+            state = "refused"
         return 200, {"bytes": len(taking.body), "of": taking.whole, "state": state}
 
 
@@ -156,7 +162,8 @@ def _listening(server: SurveyServer) -> ThreadingHTTPServer:
 
         def do_PATCH(self) -> None:
             (start,) = parse_qs(urlsplit(self.path).query)["from"]
-            self._answer(*server.patch(int(start), self._body()))
+            shown = self.headers["Deniably-Signature"]
+            self._answer(*server.patch(int(start), self._body(), shown))
 
         def _body(self) -> bytes:
             return self.rfile.read(int(self.headers["Content-Length"]))
@@ -189,11 +196,13 @@ def survey_server(folder: Path) -> Iterator[SurveyServer]:
 DAY = "2999-05-31"
 
 
-def accepted(store: MixerStore, server: SurveyServer, name: str = "workplace") -> Survey:
+def accepted(
+    store: MixerStore, server: SurveyServer, name: str = "workplace", **more: Any
+) -> Survey:
     """A published survey that a mixer has accepted, up to ``DAY``."""
     offered = new_offer("https://mixer.example.net", "Works council")
     store.keep_offer(offered)
-    survey = server.publish(msgspec.to_builtins(offered.offer), name)
+    survey = server.publish(msgspec.to_builtins(offered.offer), name, **more)
     found = examine(store, source_at(server.address(survey)), invited=False)
     store.accept(found.mixed, found.keys, DAY, found.source)
     return survey

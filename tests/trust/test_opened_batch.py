@@ -10,10 +10,9 @@ import msgspec
 import pytest
 
 from deniably.core.errors import BadBatch
-from deniably.trust.batch import Batch
+from deniably.trust.batch import LARGEST_BATCH, Batch
 from deniably.trust.envelope import new_opening_key
 from deniably.trust.opened_batch import (
-    LARGEST_BATCH,
     BatchReader,
     OpenedBatch,
     batch_size,
@@ -121,13 +120,38 @@ def test_nobody_answers_a_question_for_somebody_else() -> None:
     assert [sum(each.question == n for each in found.reports) for n in (0, 1)] == [105, 104]
 
 
-def test_one_in_a_hundred_may_be_none() -> None:
-    envelopes = [*SOME.blanks(), *(e for _ in range(50) for e in SOME.person())]
-    noise = [secrets.token_bytes(273) for _ in range(4)]
+def noise(count: int) -> list[bytes]:
+    return [secrets.token_bytes(273) for _ in range(count)]
 
-    assert taken(SOME, SOME.batch([*noise[:3], *envelopes[3:]], people=50)).refused == 3
-    with pytest.raises(BadBatch, match="4 of its 300 envelopes are no reports, and at most 1 in"):
-        read(SOME, SOME.batch([*noise, *envelopes[4:]], people=50))
+
+def test_made_up_senders_do_not_void_the_answers_of_all_others() -> None:
+    honest = [e for _ in range(SOME.survey.results.minimum) for e in SOME.person()]
+
+    found = taken(SOME, SOME.batch([*SOME.blanks(), *honest, *noise(2_000)], people=1_003))
+
+    assert found.refused == 2_000
+    assert [sum(each.question == n for each in found.reports) for n in (0, 1)] == [103, 103]
+
+
+def test_a_question_that_keeps_too_few_people_voids_the_batch() -> None:
+    """Two of five to the second question could be read, and the results need three."""
+    honest = [SOME.person() for _ in range(5)]
+    envelopes = [e for both in honest[:2] for e in both] + [both[0] for both in honest[2:]]
+
+    with pytest.raises(BadBatch) as refused:
+        read(SOME, SOME.batch([*SOME.blanks(), *envelopes, *noise(3)]))
+    assert str(refused.value) == (
+        "only 102 of its reports to b could be read, and the results need 103: 100 blanks, and"
+        " 3 people"
+    )
+
+
+def test_blanks_that_the_mixer_left_out_are_counted_as_what_could_not_be_read() -> None:
+    honest = [e for _ in range(150) for e in SOME.person()]
+
+    found = taken(SOME, SOME.batch([*honest, *noise(200)], people=150))
+
+    assert found.refused == 200
 
 
 # What is refused as a whole ------------------------------------------------------------------
@@ -151,7 +175,7 @@ def test_another_length_is_refused() -> None:
     assert mixer.length == 192
     first, second, *rest = sorted(SOME.envelopes())
 
-    with pytest.raises(BadBatch, match=r"do not ascend|are no reports"):
+    with pytest.raises(BadBatch, match=r"do not ascend|could be read"):
         read(SOME, SOME.signed_as([first + bytes(64), second[:-64], *rest]))
     with pytest.raises(BadBatch, match="another number of envelopes"):
         read(SOME, SOME.signed_as([first + bytes(64), second, *rest]))
@@ -170,14 +194,14 @@ def test_bytes_that_the_mixer_did_not_sign_are_nobodys_fault() -> None:
     other = SOME.signed_as(SOME.envelopes())
 
     for body in (changed(batch.envelopes), batch.envelopes[:-1], other.envelopes, b""):
-        assert read(SOME, Batch(batch.manifest, batch.signature, body)) is None
+        assert read(SOME, Batch(batch.manifest, batch.signature, [body])) is None
 
 
 def test_another_key_opens_nothing() -> None:
     batch = SOME.batch()
     thief = PassedOn(SOME.survey, SOME.signing, new_opening_key())
 
-    with pytest.raises(BadBatch, match="210 of its 210 envelopes are no reports"):
+    with pytest.raises(BadBatch, match="only 0 of its reports to a could be read"):
         read(thief, batch)
 
 

@@ -133,13 +133,12 @@ def take(store: Store, name: str) -> None:
         reader.add(piece)
     try:
         opened = reader.finish()
+        if opened is None:
+            store.mixed.begin_again(name)
+        else:
+            store.mixed.take(survey, opened)
     except BadBatch as error:
         store.mixed.refuse(name, str(error))
-        return
-    if opened is None:
-        store.mixed.begin_again(name)
-    else:
-        store.mixed.take(survey, opened)
 
 
 def _is_whole(store: Store, name: str) -> bool:

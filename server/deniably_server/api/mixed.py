@@ -8,6 +8,7 @@ and each answer says from where to go on.
 from __future__ import annotations
 
 import re
+from hmac import compare_digest
 from typing import Annotated, TypedDict, cast
 
 import msgspec
@@ -33,6 +34,8 @@ from deniably_server.web.operation import BODY, TOKEN, Operation
 blueprint = Blueprint("mixed", __name__)
 
 OCTETS = "application/octet-stream"
+SIGNATURE = "Deniably-Signature"
+"""The header that shows that a piece of a batch comes from its mixer."""
 _FOR_EVER = "public, max-age=31536000, immutable"
 _PLACE = re.compile(r"[0-9]{1,12}")
 _NO_BATCH = "the mixer of this survey has passed on no manifest yet"
@@ -99,7 +102,8 @@ def issue_key() -> Response:
 )
 def announce(name: str) -> Response:
     """Takes the signed manifest of a mixer's batch, once the survey is closed. The same manifest
-    may be sent again; another one is refused for ever."""
+    may be sent again; another one is refused for ever. One of no senders and no envelopes says that
+    too few people sent: then the state is "refused"."""
     store, survey = current_store(), _mixed_survey(name)
     form = 'the body is {"manifest": {...}, "signature": "<128 hexadecimal digits>"} (SPEC 14.4)'
     sent = decoded(_SIGNED_MANIFEST, read_body(JSON), form)
@@ -117,19 +121,24 @@ def announce(name: str) -> Response:
 @blueprint.patch("/api/surveys/<name>/mixed")
 @Operation(
     {200: {JSON: ProgressAnswer}},
-    (*BODY, "bad-parameter", "not-found", "wrong-place", "bad-batch"),
+    (*BODY, "bad-parameter", "not-found", "unsigned", "wrong-place", "bad-batch"),
     query={"from!": {"type": "integer", "minimum": 0}},
     body={OCTETS: None},
+    required_headers=(SIGNATURE,),
 )
 def add(name: str) -> Response:
     """Takes the next bytes of a mixer's batch, at most 1 MiB, from the place that ``from`` says.
-    The last byte has the batch checked."""
+    The last byte has the batch checked. The header has the signature of the manifest, which nobody
+    but the mixer and this server knows before the batch is taken."""
     store, survey = current_store(), _mixed_survey(name)
     start = _place(request.args.get("from", ""))
-    data = read_body(OCTETS)
     stored = store.mixed.manifest(name)
     if stored is None:
         raise NotFound(_NO_BATCH)
+    shown = request.headers.get(SIGNATURE, "")
+    if not compare_digest(shown.encode(), stored.signature.encode()):
+        raise Unsigned(f"the header {SIGNATURE} is not the signature of the batch's manifest")
+    data = read_body(OCTETS)
     size = batch_size(survey, read_manifest(stored))
     store.mixed.add_piece(name, start, data, size)
     return _progress(survey)
@@ -210,6 +219,8 @@ def _taken(survey: Survey) -> StoredManifest:
     if stored is None or stored.state == "open":
         raise NotFound("the mixer has not passed on the answers yet")
     if stored.state == "refused":
+        if read_manifest(stored).too_few:
+            raise NotFound(f"there is no batch: {stored.why}")
         raise NotFound(f"the batch of the survey's mixer was refused: {stored.why}")
     return stored
 

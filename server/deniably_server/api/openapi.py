@@ -104,7 +104,8 @@ _HEADERS = {
     "Allow": "The methods that the address has.",
     "Content-Disposition": "A name for the file.",
     "Deniably-Author": "The author's public key.",
-    "Deniably-Signature": "The author's signature of the definition's digest.",
+    "Deniably-Signature": "The author's signature of the definition's digest; the mixer's of"
+    " its batch's manifest.",
     "Deniably-Reports": "How many reports the whole file has.",
     "Deniably-State": "open or closed.",
     "Deniably-Strata": "In a survey with strata, whether they have columns, and why not.",

@@ -12,6 +12,7 @@ from flask import Blueprint, Response, render_template, request
 
 from deniably.core.counting import counted, people
 from deniably.results.subgroups import shown_subgroups
+from deniably.results.unread_answers import unread_answers
 from deniably.survey.mixer import Mixer
 from deniably.survey.strata import members
 from deniably.survey.survey import ResultsRule, Survey
@@ -20,6 +21,7 @@ from deniably_server.api.surveys import final_count
 from deniably_server.guard.app_state import current_store
 from deniably_server.guard.auth import is_bearer, require
 from deniably_server.guard.ownership import require_owner_or_scope
+from deniably_server.storage.mixed import read_manifest
 from deniably_server.storage.tables.mixed import StoredManifest
 from deniably_server.storage.tables.surveys import State
 from deniably_server.watching.coarse_counts import EVERY, STEP
@@ -48,8 +50,8 @@ class StatusResult(TypedDict):
     ``reports`` is rounded or None.
 
     ``mixed`` is None without a mixer. Else it says where the answers are: "awaited" at the mixer,
-    "open" while they are passed on, "taken", or "refused". ``reports`` is then the number of people
-    who sent, and None before the answers are taken.
+    "open" while they are passed on, "taken", or "refused", also where too few people sent.
+    ``reports`` is then the number of people who sent, and None before the answers are taken.
     """
 
     survey: str
@@ -122,10 +124,11 @@ def _mixed_status(survey: Survey, mixer: Mixer) -> StatusResult:
     reports = final_count(survey)
     sentences = _at_mixer(survey, mixer, state)
     if stored is not None and stored.state == "taken":
-        sentences = [*_taken(mixer, stored, reports), *_shown(reports, survey.results)]
+        sentences = _taken(mixer, stored)
     elif stored is not None and stored.state == "refused":
+        what = "" if read_manifest(stored).too_few else ": the batch of its mixer was refused"
         sentences = [
-            "The survey is closed, and there are no results: the batch of its mixer was refused.",
+            f"The survey is closed, and there are no results{what}.",
             f"The reason: {stored.why}.",
         ]
     return {
@@ -159,22 +162,15 @@ def _at_mixer(survey: Survey, mixer: Mixer, state: State) -> list[str]:
     ]
 
 
-def _taken(mixer: Mixer, stored: StoredManifest, reports: int | None) -> list[str]:
-    many = "" if reports is None else f" of {people(reports)}"
-    refused = f"{counted(stored.refused, 'envelope')} had no report in it, and was left out."
-    if stored.refused > 1:
-        refused = f"{stored.refused:,} envelopes had no report in them, and were left out."
+def _taken(mixer: Mixer, stored: StoredManifest) -> list[str]:
+    manifest = read_manifest(stored)
     return [
-        f"The survey is closed, and the mixer of {mixer.by} has passed on the answers{many}.",
+        f"The survey is closed, and the mixer of {mixer.by} has passed on the answers of"
+        f" {people(manifest.senders)}.",
         f"It added {mixer.blanks:,} made-up answers to each question, which the results leave out.",
-        *([refused] if stored.refused else []),
+        *unread_answers(stored.refused, manifest.envelopes),
+        "Its results are shown.",
     ]
-
-
-def _shown(reports: int | None, rules: ResultsRule) -> list[str]:
-    if reports is not None:
-        return ["Its results are shown."]
-    return [f"Fewer than {people(rules.minimum)} answered, so the results stay hidden."]
 
 
 def _coarse_count(name: str) -> int:

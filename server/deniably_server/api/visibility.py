@@ -12,6 +12,7 @@ from deniably.workbench.packing import Layout, layout
 from deniably_server.errors import Forbidden, Hidden
 from deniably_server.guard.app_state import current_store
 from deniably_server.guard.auth import require
+from deniably_server.storage.mixed import read_manifest
 from deniably_server.storage.store import Store
 from deniably_server.storage.tables.surveys import State
 from deniably_server.web.operation import TOKEN
@@ -79,6 +80,8 @@ def _require_batch(store: Store, name: str) -> None:
         raise Hidden("the mixer has not passed on the answers yet", "once the mixer passed them on")
     stored = store.mixed.manifest(name)
     if stored is not None and stored.state == "refused":
+        if read_manifest(stored).too_few:
+            raise Hidden(f"there are no results: {stored.why}", "hidden: too few answered")
         raise Hidden(
             "there are no results, because the batch of the survey's mixer was refused:"
             f" {stored.why}",

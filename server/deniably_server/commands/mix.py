@@ -131,7 +131,8 @@ def _terms(found: Examined, until: str) -> list[str]:
         f" {mixer.blanks:,} made-up answers to each",
         f"sends          {who}, until {until}",
         f"needs          {counted(found.mixed.minimum, 'sender')} or more; with fewer, the mixer"
-        " deletes all",
+        f" deletes all; at most {found.mixed.most_senders:,} may send, so that the server takes the"
+        " batch",
         f"server alone   odds of {alone} at most, for all answers of a person together (epsilon"
         f" {claim.epsilon}, delta {claim.delta}); worked out again: right",
         f"with you       odds of {both} for all answers together, of {odds_text(largest)} for one",

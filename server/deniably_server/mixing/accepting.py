@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from deniably.core.counting import people
 from deniably.core.errors import BadSurvey, Refused
 from deniably.core.loopback import is_here
 from deniably.design.blanks import HiddenPair
@@ -18,6 +19,7 @@ from deniably.device.memory import Memory
 from deniably.device.verify_listing import verify_listing
 from deniably.survey.mixer import Mixer
 from deniably.survey.survey import Survey, read_survey
+from deniably.trust.batch import LARGEST_BATCH
 from deniably.trust.listing import read_listing
 from deniably.trust.mixed_survey import MixedSurvey, mixed_survey
 from deniably.trust.register import ChainHead
@@ -65,6 +67,8 @@ def examine(store: MixerStore, source: SurveySource, *, invited: bool) -> Examin
     _, verified = verify_listing(Memory(), _origin(source.server), survey, listing)
     _refuse_own_host(mixer, source)
     _refuse_weak_claim(survey, mixer)
+    mixed = mixed_survey(survey, invited=invited)
+    _refuse_too_large(mixed)
     known = _accepted(store, survey.digest)
     if definition.state != "open" and known is None:
         raise Conflict("the survey is closed, so there is nothing left to mix")
@@ -73,7 +77,7 @@ def examine(store: MixerStore, source: SurveySource, *, invited: bool) -> Examin
     return Examined(
         survey,
         mixer,
-        mixed_survey(survey, invited=invited),
+        mixed,
         keys,
         SurveySource(source.server, source.name, ChainHead(head.count, head.head)),
         verified.author,
@@ -119,6 +123,16 @@ def _refuse_weak_claim(survey: Survey, mixer: Mixer) -> None:
         raise Refused(
             f"{mixer.blanks:,} blanks for each question do not keep what the survey claims: epsilon"
             f" {claim.epsilon} with delta {claim.delta}. Do not mix it, and tell its author"
+        )
+
+
+def _refuse_too_large(mixed: MixedSurvey) -> None:
+    """Raise Refused where the server would take no batch of as many people as results need."""
+    if mixed.most_senders < mixed.minimum:
+        raise Refused(
+            f"a batch of {people(mixed.minimum)}, as many as the results need, and of"
+            f" {mixed.blanks:,} blanks for each question would have more bytes than a server takes:"
+            f" {LARGEST_BATCH:,}"
         )
 
 

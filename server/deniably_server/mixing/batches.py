@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from deniably.trust.batch import Batch, batch_of
+from deniably.trust.batch import Batch, batch_of, no_batch
 from deniably.trust.envelope import open_outer
 from deniably.trust.mixed_survey import MixedSurvey
 from deniably.trust.sealed_report import make_blank
@@ -21,11 +21,11 @@ from deniably_server.storage.mixer_store import MixerKeys, MixerStore
 
 def finish(store: MixerStore, digest: str) -> None:
     """Makes the batch of a closed survey, if it has none. Where fewer people sent than the survey
-    needs, deletes all that they sent instead."""
+    needs, deletes all that they sent instead, and keeps a signed word of it for the server."""
     survey, keys = store.accepted(digest).survey, store.keys(digest)
     people = _without_copies(_opened(survey, keys, store.each_sealed(digest)))
     if len(people) < survey.minimum:
-        store.too_few(digest)
+        store.too_few(no_batch(digest, blanks=survey.blanks, key=keys.signing))
     else:
         # Where another process was first, its batch counts, and nobody ever sees this one.
         store.keep_batch(make_batch(survey, keys, people))

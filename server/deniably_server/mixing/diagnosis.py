@@ -64,7 +64,10 @@ def _survey(store: MixerStore, digest: str) -> tuple[str, list[str]]:
         case "passed":
             return f"{_batch(store, digest)}; its server took it, and all is deleted", []
         case "too few":
-            return "fewer people sent than it needs; all is deleted", []
+            told = "fewer people sent than it needs; all is deleted, and its server does not know"
+            return told, _server(store, digest)
+        case "told":
+            return "fewer people sent than it needs; all is deleted, and its server knows", []
         case "refused":
             fault = (
                 f"its server refused the batch: {store.reason(digest)} All is still here; to"

@@ -39,6 +39,23 @@ def pass_on(store: MixerStore, digest: str) -> None:
         raise NoAnswer("the survey's server has the whole batch and has not looked at it yet")
 
 
+def tell_too_few(store: MixerStore, digest: str) -> None:
+    """Tells the server of a survey that too few people sent, so that nobody waits for a batch.
+
+    Raises as ``pass_on`` does where the server does not know it yet.
+    """
+    batch = store.batch(digest)
+    try:
+        now = SurveyServer(store.accepted(digest).source).announce(batch.manifest, batch.signature)
+    except ServerRefused as error:
+        if error.kind not in FINAL:
+            raise
+    else:
+        if now.state != _REFUSED:
+            raise NoAnswer("the survey's server does not know yet that too few people sent")
+    store.told(digest)
+
+
 def _sent(store: MixerStore, digest: str, server: SurveyServer) -> str:
     """Send what the server lacks; returns the batch's state there."""
     batch = store.batch(digest)
@@ -48,7 +65,7 @@ def _sent(store: MixerStore, digest: str, server: SurveyServer) -> str:
         piece = store.batch_from(digest, now.bytes)
         if not piece:
             raise NoAnswer("the survey's server asks for more than the batch has")
-        after = _after(server, now, piece)
+        after = _after(server, now, piece, batch.signature)
         back += after.bytes <= now.bytes and after.state == "open"
         if back > _STEPS_BACK:
             raise NoAnswer("the survey's server does not keep what it gets")
@@ -56,9 +73,9 @@ def _sent(store: MixerStore, digest: str, server: SurveyServer) -> str:
     return now.state
 
 
-def _after(server: SurveyServer, before: Progress, piece: bytes) -> Progress:
+def _after(server: SurveyServer, before: Progress, piece: bytes, signature: str) -> Progress:
     try:
-        return server.send(before.bytes, piece)
+        return server.send(before.bytes, piece, signature)
     except ServerRefused as error:
         if error.held is None:
             raise

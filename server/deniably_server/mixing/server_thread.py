@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from deniably.core.errors import DeniablyError
 from deniably.core.steering import printable
 from deniably_server.mixing.closing import close_if_over
-from deniably_server.mixing.passing_on import pass_on
+from deniably_server.mixing.passing_on import pass_on, tell_too_few
 from deniably_server.mixing.pauses import Pauses
 from deniably_server.storage.mixer_store import MixerStore
 from deniably_server.web.problems import error_location
@@ -37,13 +37,16 @@ def attend_servers(store: MixerStore) -> None:
 
 
 def attend(store: MixerStore, pauses: Pauses) -> None:
-    """Looks once at the server of every survey that is open or whose batch is not taken. Logs what
+    """Looks once at the server of every survey that is open, whose batch is not taken, or that too
+    few people sent to. Logs what
     fails, and goes on with the others."""
     try:
         for digest in store.in_state("open"):
             _tried(store, digest, pauses, lambda each: close_if_over(store, each, _today()))
         for digest in store.in_state("made"):
             _tried(store, digest, pauses, lambda each: _passed(store, each))
+        for digest in store.in_state("too few"):
+            _tried(store, digest, pauses, lambda each: tell_too_few(store, each))
     except Exception as error:  # the database may refuse, and answer again in a minute
         log.error("surveys cannot be read: %s", error_location(error))
 

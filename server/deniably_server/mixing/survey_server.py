@@ -125,10 +125,11 @@ class SurveyServer:
         body = f'{{"manifest":{manifest},"signature":"{signature}"}}'.encode()
         return self._progress("PUT", "", _JSON, body)
 
-    def send(self, start: int, piece: bytes) -> Progress:
-        """Sends the bytes of the batch from byte ``start`` on. Raises NoAnswer and
-        ServerRefused."""
-        return self._progress("PATCH", f"?from={start}", _OCTETS, piece)
+    def send(self, start: int, piece: bytes, signature: str) -> Progress:
+        """Sends the bytes of the batch from byte ``start`` on, with the ``signature`` of its
+        manifest. Raises NoAnswer and ServerRefused."""
+        shown = {"Deniably-Signature": signature}
+        return self._progress("PATCH", f"?from={start}", _OCTETS, piece, shown)
 
     def why_refused(self) -> str:
         """Returns why the server refused the whole batch. Raises NoAnswer."""
@@ -138,8 +139,10 @@ class SurveyServer:
             return error.why
         return "it does not say why"
 
-    def _progress(self, method: str, query: str, kind: str, body: bytes) -> Progress:
-        headers = {"Content-Type": kind}
+    def _progress(
+        self, method: str, query: str, kind: str, body: bytes, more: Mapping[str, str] | None = None
+    ) -> Progress:
+        headers = {"Content-Type": kind} | dict(more or {})
         answer = self._ask(method, f"{self._survey}/mixed{query}", SMALL, headers, body)
         try:
             return msgspec.json.decode(answer.body, type=Progress)

@@ -8,6 +8,7 @@ from flask import Blueprint, Flask, Response, current_app, request
 
 from deniably_server.errors import Uninvited
 from deniably_server.guard.app_state import current_limits
+from deniably_server.mixing.capacity import Capacity
 from deniably_server.mixing.envelopes import begin_envelope
 from deniably_server.mixing.statements import Statements
 from deniably_server.storage.mixer_store import MixerStore
@@ -21,10 +22,11 @@ blueprint = Blueprint("mix", __name__)
 
 
 class MixerContext(NamedTuple):
-    """The store of a mixer, and its statements."""
+    """The store of a mixer, its statements, and how many people may still send."""
 
     store: MixerStore
     statements: Statements
+    capacity: Capacity
 
 
 class StoredAnswer(TypedDict):
@@ -35,13 +37,14 @@ class StoredAnswer(TypedDict):
 
 def attach_mixer(app: Flask, store: MixerStore) -> None:
     """Keeps the store with ``app``, for its views."""
-    app.extensions[_KEY] = MixerContext(store, Statements(store))
+    app.extensions[_KEY] = MixerContext(store, Statements(store), Capacity(store))
 
 
 @blueprint.get("/mix/<digest>")
 @Operation({200: {JSON: None}}, ("not-found", "gone"))
 def statement(digest: str) -> Response:
     """Returns the mixer's signed statement about a survey."""
+    _mixer().capacity.refuse_if_full(digest)
     return Response(_mixer().statements.statement(digest), mimetype=JSON)
 
 
@@ -53,15 +56,16 @@ def statement(digest: str) -> Response:
 )
 def add(digest: str) -> Response:
     """Stores one envelope."""
-    limits = current_limits()
+    limits, mixer = current_limits(), _mixer()
     limits.admit(request.environ)
     limits.check_failures(request.environ)
 
     def count(size: int) -> None:
         limits.count_bytes(request.environ, size)
+        mixer.capacity.take(digest)  # last, as whoever is refused takes nobody's place
 
     try:
-        begun = begin_envelope(_mixer().store, digest, read_body(OCTETS), count)
+        begun = begin_envelope(mixer.store, digest, read_body(OCTETS), count)
     except Uninvited:
         limits.count_failure(request.environ)  # codes must not be guessed
         raise

@@ -18,7 +18,7 @@ from deniably.core.errors import BadBatch
 from deniably.survey.survey import Survey
 from deniably.trust.batch import Manifest
 from deniably.trust.envelope import OpeningKey, new_opening_key, read_opening_key
-from deniably.trust.opened_batch import OpenedBatch, OpenedReport
+from deniably.trust.opened_batch import OpenedBatch, OpenedReport, check_reports
 from deniably_server.errors import Conflict, NotClosed, WrongPlace
 from deniably_server.storage.engines.engine import Connection, ReportRow
 from deniably_server.storage.tables.envelope_keys import (
@@ -206,12 +206,14 @@ class MixedStore:
         """Stores all reports of an open batch, in one transaction. Deletes its bytes and the
         survey's key. Returns False, and stores nothing, where the batch is not open any more.
 
-        A report whose id another survey's report has is refused.
+        A report whose id another survey's report has is refused. Raises BadBatch where too few
+        reports are left for results.
         """
         reports = sorted(opened.reports)
         known = self._take(survey, opened, reports)
         while known:
             reports = [each for number, each in enumerate(reports) if number not in known]
+            check_reports(survey, reports)
             known = self._take(survey, opened, reports)
         if known is None:
             return False

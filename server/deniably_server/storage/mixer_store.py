@@ -10,6 +10,7 @@ from threading import Event
 
 import msgspec
 
+from deniably.core.counting import people
 from deniably.trust.batch import Batch
 from deniably.trust.envelope import OpeningKey, read_opening_key
 from deniably.trust.invitation_codes import new_code
@@ -66,8 +67,16 @@ from deniably_server.storage.writing.writer import Observer, Writer
 _DIGEST = re.compile("[0-9a-f]{64}")
 _INVITATIONS = "invitations_hmac_sha256"
 """The setting with the key of the hashes of invitation codes."""
-_CLOSED: tuple[MixState, ...] = ("closed", "made", "passed", "too few", "refused", "given up")
-_DELETED: tuple[MixState, ...] = ("passed", "too few", "given up")
+_CLOSED: tuple[MixState, ...] = (
+    "closed",
+    "made",
+    "passed",
+    "too few",
+    "told",
+    "refused",
+    "given up",
+)
+_DELETED: tuple[MixState, ...] = ("passed", "too few", "told", "given up")
 _FIRST = b""
 _PORTION = 100
 """The envelopes that are read at once."""
@@ -284,16 +293,23 @@ class MixerStore(BaseStore):
         """Issues ``count`` codes, each good for one envelope, and returns them; only their hashes
         are stored.
 
-        Raises NotFound for a survey that takes envelopes without a code, and Closed after its
-        closing.
+        Raises NotFound for a survey that takes envelopes without a code, Closed after its closing,
+        and Conflict where more people would be invited than the survey's server takes answers from.
         """
-        if not self.accepted(digest).survey.invited:
+        survey = self.accepted(digest).survey
+        if not survey.invited:
             raise NotFound("anybody may answer this survey: it has no invitations")
         secret = self._invitation_secret()
         codes = [new_code() for _ in range(count)]
         with self._transaction() as database:
             if state_of(database, digest) != "open":
                 raise Closed("the survey is closed and takes no more envelopes")
+            before = sum(issued(database, digest).values())
+            if before + count > survey.most_senders:
+                raise Conflict(
+                    f"{before:,} were invited, and the survey's server takes the answers of at most"
+                    f" {people(survey.most_senders)}"
+                )
             enter_invitations(database, digest, secret, codes, 0)
         return codes
 
@@ -353,7 +369,8 @@ class MixerStore(BaseStore):
         return True
 
     def batch(self, digest: str) -> StoredBatch:
-        """Returns the signed manifest of a survey's batch. Raises NotFound before it is made."""
+        """Returns the signed manifest of a survey's batch, or of the batch of nobody where too few
+        sent. Raises NotFound before it is made."""
         self.accepted(digest)
         with self._reading() as database:
             found = find_manifest(database, digest)
@@ -366,9 +383,17 @@ class MixerStore(BaseStore):
         with self._reading() as database:
             return piece_from(database, digest, start)
 
-    def too_few(self, digest: str) -> None:
-        """Deletes all that came to a closed survey, because too few people sent."""
-        self._delete(digest, "closed", "too few")
+    def too_few(self, batch: Batch) -> None:
+        """Deletes all that came to a closed survey, because too few people sent. ``batch`` is the
+        signed batch of nobody; it is stored for the survey's server."""
+        self._delete(batch.manifest.survey, "closed", "too few", batch)
+        self.needs_server.set()
+
+    def told(self, digest: str) -> None:
+        """Records that the survey's server knows that too few people sent."""
+        with self._transaction() as database:
+            if state_of(database, digest) == "too few":
+                set_state(database, digest, "told")
 
     def passed_on(self, digest: str) -> None:
         """Deletes a survey's envelopes, codes, batch and keys, once the batch was taken. Its
@@ -401,8 +426,11 @@ class MixerStore(BaseStore):
             )
         self._delete(digest, state, "given up")
 
-    def _delete(self, digest: str, before: MixState, after: MixState) -> None:
-        """Deletes all that came to a survey in one transaction, and then what is left on disk."""
+    def _delete(
+        self, digest: str, before: MixState, after: MixState, batch: Batch | None = None
+    ) -> None:
+        """Deletes all that came to a survey in one transaction, and then what is left on disk. The
+        same transaction stores the manifest of ``batch``, if there is one."""
         with self._connection() as database:
             # As a rewrite does: it stores the survey's rows anew, which a deletion beside it would
             # not see.
@@ -412,6 +440,10 @@ class MixerStore(BaseStore):
                 remove_invitations(database, digest)
                 remove_pieces(database, digest)
                 remove_mixer_keys(database, digest)
+                if batch is not None:
+                    enter_manifest(
+                        database, digest, batch.manifest.canonical.decode(), batch.signature
+                    )
                 set_state(database, digest, after)
                 mark(database, digest)
             database.commit()
@@ -446,13 +478,16 @@ class MixerStore(BaseStore):
 
 
 _UNKNOWN = "this mixer takes no envelopes for such a survey"
+_TOO_FEW = (
+    "the survey is closed; fewer people sent than it needs, so the mixer deleted all envelopes"
+)
 WHY_GONE: dict[MixState, str] = {
     "open": "the mixer takes no more envelopes for this survey",
     "closed": "the survey is closed",
     "made": "the survey is closed",
     "passed": "the survey is closed; the mixer passed all envelopes on and deleted them",
-    "too few": "the survey is closed; fewer people sent than it needs, so the mixer deleted all"
-    " envelopes",
+    "too few": _TOO_FEW,
+    "told": _TOO_FEW,
     "refused": "the survey is closed",
     "given up": "the survey is closed; its server did not take the envelopes, so the mixer deleted"
     " them",

@@ -362,12 +362,18 @@ QuestionResult = ChoosingResult | NumberResult | VectorResult | PointResult | Pr
 
 class MixedResult(_Shown, frozen=True, kw_only=True):
     """What a mixer, which ``by`` runs, adds to the protection of a survey: against its server alone
-    the answers of one person together keep ``odds``, ``epsilon`` and ``delta``."""
+    the answers of one person together keep ``odds``, ``epsilon`` and ``delta``.
+
+    ``refused`` is the number of sealed answers in its batch that could not be read, and
+    ``sentences`` says so in words. The list is empty if all could be read.
+    """
 
     by: str
     odds: str
     epsilon: str
     delta: str
+    refused: int
+    sentences: list[str]
 
 
 class SurveyResult(_Shown, frozen=True, kw_only=True):

@@ -37,6 +37,7 @@ from deniably.results.document import (
 )
 from deniably.results.drawing.row import mean_row
 from deniably.results.plausibility import RISK
+from deniably.results.unread_answers import unread_answers
 from deniably.survey.mixer import Mixer
 from deniably.survey.odds import odds_text
 from deniably.survey.parts import NumberPart
@@ -125,7 +126,7 @@ def result(
         | ({"delta": narrative.delta_text(total.delta)} if total.delta else {})
         | ({"history": survey.history.epsilon_text()} if survey.waves else {})
         | ({"waves": str(survey.count)} if survey.count else {}),
-        **_through_mixer(survey, n),
+        **_through_mixer(survey, tallies, n),
         strata=dict(strata) if strata else msgspec.UNSET,
         subgroups=subgroups if subgroups is not None else msgspec.UNSET,
         questions=questions,
@@ -143,16 +144,21 @@ def _check_blanks(survey: Survey, tallies: Mapping[str, Tally]) -> None:
             )
 
 
-def _through_mixer(survey: Survey, n: int) -> dict[str, Any]:
+def _through_mixer(survey: Survey, tallies: Mapping[str, Tally], n: int) -> dict[str, Any]:
     """What the document says of the survey's mixer; nothing without one."""
     if not isinstance(survey.mixer, Mixer):
         return {}
     loss = survey.mixer.claim.loss
+    # A batch has an envelope of each sender to each question; what is missing could not be read.
+    refused = sum(n - tallies[question.name].n for question in survey.questions)
+    envelopes = len(survey.questions) * (n + survey.mixer.blanks)
     mixed = MixedResult(
         by=survey.mixer.by,
         odds=odds_text(loss.odds_bound),
         epsilon=loss.epsilon_text(),
         delta=narrative.delta_text(loss.delta),
+        refused=refused,
+        sentences=unread_answers(refused, envelopes),
     )
     return {"senders": n, "blanks": survey.mixer.blanks, "mixed": mixed}
 

@@ -14,6 +14,8 @@ from deniably.trust.signing import Key, Signature, verify_text
 
 DIGEST = r"^[0-9a-f]{64}\Z"
 """A SHA-256 in hexadecimal."""
+LARGEST_BATCH = 1 << 29
+"""The most bytes of a batch that a server takes."""
 
 
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -29,6 +31,11 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     senders: int
     sha256: Annotated[str, msgspec.Meta(pattern=DIGEST)]
     survey: Annotated[str, msgspec.Meta(pattern=DIGEST)]
+
+    @property
+    def too_few(self) -> bool:
+        """Whether there is no batch, because fewer people sent than the survey's results need."""
+        return self.envelopes == 0
 
     @property
     def canonical(self) -> bytes:
@@ -73,3 +80,9 @@ def batch_of(
         body.update(each)
     manifest = Manifest(blanks, len(ascending), senders, body.hexdigest(), survey)
     return Batch(manifest, key.sign_text(manifest.message).value, ascending)
+
+
+def no_batch(survey: str, *, blanks: int, key: Key) -> Batch:
+    """Returns what a mixer signs where fewer people sent than a survey's results need: a batch of
+    nobody, without envelopes. ``blanks`` is the number that it would have added."""
+    return batch_of(survey, [], blanks=blanks, senders=0, key=key)

@@ -10,6 +10,7 @@ import msgspec
 from deniably.mechanisms import Mechanism
 from deniably.survey.mixer import Mixer
 from deniably.survey.survey import Survey
+from deniably.trust.batch import LARGEST_BATCH
 from deniably.trust.envelope import inner_size, outer_size
 
 
@@ -52,6 +53,12 @@ class MixedSurvey:
     def outer_size(self) -> int:
         """The bytes of the envelope that one person sends."""
         return outer_size(self.length, len(self.questions))
+
+    @property
+    def most_senders(self) -> int:
+        """How many people may send, so that a server takes the batch; below 1 where blanks alone
+        are too many."""
+        return LARGEST_BATCH // (len(self.questions) * self.inner_size) - self.blanks
 
     @property
     def text(self) -> str:

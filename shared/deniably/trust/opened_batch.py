@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from deniably.core.counting import people
 from deniably.core.errors import BadBatch, BadEnvelope, BadReport
 from deniably.survey.mixer import Mixer
 from deniably.survey.report import Report, read_report
 from deniably.survey.survey import Survey
-from deniably.trust.batch import Manifest
+from deniably.trust.batch import LARGEST_BATCH, Manifest
 from deniably.trust.envelope import OpeningKey, inner_size, open_inner
 
-LARGEST_BATCH = 1 << 29
-"""The most bytes of a batch that a server takes."""
-TOLERATED = 100
-"""A batch is refused as a whole if more than one envelope in so many is refused."""
+TOO_FEW = "fewer people answered than the results need; the mixer deleted all"
+"""Why there is no batch where a mixer signed one without envelopes."""
+_OF_NOTHING = hashlib.sha256().hexdigest()
 
 
 class OpenedReport(NamedTuple):
@@ -57,6 +58,10 @@ def check_manifest(survey: Survey, manifest: Manifest) -> None:
             f"the manifest has {manifest.blanks:,} blanks for each question, and the survey"
             f" promises {_mixer(survey).blanks:,}"
         )
+    if manifest.too_few:
+        if manifest.senders or manifest.sha256 != _OF_NOTHING:
+            raise BadBatch("a batch without envelopes has no senders, and the SHA-256 of nothing")
+        return
     if manifest.senders < survey.results.minimum:
         raise BadBatch(
             f"the manifest has {manifest.senders:,} senders, and the survey's results need"
@@ -69,6 +74,20 @@ def check_manifest(survey: Survey, manifest: Manifest) -> None:
         )
     if batch_size(survey, manifest) > LARGEST_BATCH:
         raise BadBatch(f"a server takes batches of at most {LARGEST_BATCH:,} bytes")
+
+
+def check_reports(survey: Survey, reports: Iterable[OpenedReport]) -> None:
+    """Raises BadBatch where a question has too few ``reports`` for results. However many envelopes
+    could not be opened, the others are taken: a few strangers must not void everybody's answers."""
+    counts = Counter(report.question for report in reports)
+    needed = _mixer(survey).blanks + survey.results.minimum
+    for index, question in enumerate(survey.questions):
+        if counts[index] < needed:
+            raise BadBatch(
+                f"only {counts[index]:,} of its reports to {question.name} could be read, and the"
+                f" results need {needed:,}: {_mixer(survey).blanks:,} blanks, and"
+                f" {people(survey.results.minimum)}"
+            )
 
 
 class BatchReader:
@@ -99,7 +118,8 @@ class BatchReader:
         """Returns what the batch holds; None where its bytes are not those that were signed, so
         that they have to be sent again.
 
-        Raises BadBatch where the mixer signed a batch that is to be refused as a whole.
+        Raises BadBatch where the mixer signed a batch that is to be refused as a whole, or that
+        there is none.
         """
         manifest = self._manifest
         if self._sha256.hexdigest() != manifest.sha256:
@@ -110,12 +130,10 @@ class BatchReader:
             raise BadBatch(
                 "the envelopes do not ascend by their bytes, so their order may show who sent which"
             )
+        if manifest.too_few:
+            raise BadBatch(TOO_FEW)
+        check_reports(self._survey, self._reports)
         refused = manifest.envelopes - len(self._reports)
-        if refused * TOLERATED > manifest.envelopes:
-            raise BadBatch(
-                f"{refused:,} of its {manifest.envelopes:,} envelopes are no reports, and at most 1"
-                f" in {TOLERATED} may be none"
-            )
         return OpenedBatch(self._reports, sorted(self._hashes), refused)
 
     def _add(self, envelope: bytes) -> None:

@@ -305,7 +305,7 @@ MIXER = (
         until TEXT NOT NULL CHECK (length(until) = 10),
         source TEXT NOT NULL,
         state TEXT NOT NULL CHECK (state IN
-            ('open', 'closed', 'made', 'passed', 'too few', 'refused', 'given up')),
+            ('open', 'closed', 'made', 'passed', 'too few', 'told', 'refused', 'given up')),
         manifest TEXT NOT NULL DEFAULT '',
         signature TEXT NOT NULL DEFAULT '',
         reason TEXT NOT NULL DEFAULT ''

@@ -154,7 +154,8 @@ MIXER_STEPS = (
         CREATE TRIGGER a_mix_only_goes_on
         BEFORE UPDATE OF state ON mixes FOR EACH ROW
         WHEN (NOT (OLD.state, NEW.state) IN (
-            ('open', 'closed'), ('closed', 'made'), ('closed', 'too few'), ('made', 'passed'),
+            ('open', 'closed'), ('closed', 'made'), ('closed', 'too few'), ('too few', 'told'),
+            ('made', 'passed'),
             ('made', 'refused'), ('made', 'given up'), ('refused', 'given up')))
         EXECUTE FUNCTION never('a survey is closed once, and its batch is made once')
         """,

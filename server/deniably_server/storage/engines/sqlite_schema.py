@@ -153,7 +153,8 @@ MIXER_STEPS = (
         CREATE TRIGGER a_mix_only_goes_on
         BEFORE UPDATE OF state ON mixes
         WHEN NOT (OLD.state, NEW.state) IN (VALUES
-            ('open', 'closed'), ('closed', 'made'), ('closed', 'too few'), ('made', 'passed'),
+            ('open', 'closed'), ('closed', 'made'), ('closed', 'too few'), ('too few', 'told'),
+            ('made', 'passed'),
             ('made', 'refused'), ('made', 'given up'), ('refused', 'given up'))
         BEGIN SELECT RAISE(ABORT, 'a survey is closed once, and its batch is made once'); END
         """,

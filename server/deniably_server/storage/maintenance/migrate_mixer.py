@@ -29,6 +29,7 @@ _WAYS: dict[MixState, tuple[MixState, ...]] = {
     "made": ("made",),
     "passed": ("made", "passed"),
     "too few": ("too few",),
+    "told": ("too few", "told"),
     "refused": ("made", "refused"),
     "given up": ("made", "given up"),
 }

@@ -6,10 +6,10 @@ from typing import Literal, NamedTuple, cast
 
 from deniably_server.storage.engines.engine import Connection
 
-MixState = Literal["open", "closed", "made", "passed", "too few", "refused", "given up"]
+MixState = Literal["open", "closed", "made", "passed", "too few", "told", "refused", "given up"]
 """Takes envelopes; takes none, and has no batch yet; has a batch; the batch was taken, and all is
-deleted; all was deleted, because fewer people sent than the survey needs; the survey's server
-refused the batch; the mixer's owner deleted the batch, which was not taken."""
+deleted; all was deleted, because fewer people sent than the survey needs; the survey's server knows
+that; it refused the batch instead; the mixer's owner deleted the batch, which was not taken."""
 
 
 class Mix(NamedTuple):

@@ -130,6 +130,7 @@ def _passed_on(draft: _Draft, result: SurveyResult) -> Iterator[str]:
             " answers. It passed all on as one sorted batch without senders, so that nobody can put"
             " the answers of one person together again."
         )
+        yield from result.mixed.sentences
 
 
 def _when(result: SurveyResult, days: Sequence[str]) -> str:
