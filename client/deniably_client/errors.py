@@ -6,6 +6,7 @@ DeniablyError
   SurveyClosed        the survey takes no more reports
   InvitationUnknown   the survey has no such invitation
   InvitationUsed      the invitation was traded before, by another device
+  NobodyInvited       the survey's mixer has given out no invitations yet
   Rejected            the server refused; carries its problem document
   Unreachable         no usable answer after every retry; the report can be sent again
     AskedToWait       too many requests come from this network; try again later
@@ -69,6 +70,10 @@ class InvitationUnknown(Rejected):
 class InvitationUsed(Rejected):
     """The invitation was exchanged for a ticket before, by another device or by this one before
     ``forget``."""
+
+
+class NobodyInvited(Rejected):
+    """The survey is by the mixer's invitation, and the mixer has given out none yet."""
 
 
 class Unreachable(DeniablyError):

@@ -20,6 +20,7 @@ from deniably_client.errors import (
     AskedToWait,
     InvitationUnknown,
     InvitationUsed,
+    NobodyInvited,
     Rejected,
     SurveyClosed,
     Unreachable,
@@ -154,6 +155,7 @@ _REJECTIONS: dict[str, type[Rejected]] = {
     "/problems/gone": SurveyClosed,
     "/problems/uninvited": InvitationUnknown,
     "/problems/used": InvitationUsed,
+    "/problems/nobody-invited": NobodyInvited,
 }
 
 

@@ -23,6 +23,7 @@ from deniably_client.errors import (
     InvitationUnknown,
     InvitationUsed,
     MemoryUnusable,
+    NobodyInvited,
     Rejected,
     SurveyClosed,
     Unreachable,
@@ -42,6 +43,7 @@ _SAID: dict[type[DeniablyError], str] = {
     BadInvitation: "invited.wrong",
     InvitationUnknown: "invited.unknown",
     InvitationUsed: "invited.used",
+    NobodyInvited: "sealed.early",
     BadLink: "strata.text",
 }
 """The key of the text that says all about an error of this class."""

@@ -22,6 +22,7 @@ DeniablyError
     UnsupportedMediaType  the body is of another media type
     Uninvited             the invitation or the ticket is missing or wrong
     Used                  the invitation was traded before
+    NobodyInvited         the mixer has given out no invitations yet
     Gone                  the mixer takes no more envelopes for the survey
     WrongDigest           the report answers another version or another survey
     Unsigned              the author's signature is missing or wrong
@@ -154,6 +155,10 @@ class Uninvited(Refusal):
 class Used(Refusal):
     """The invitation was already exchanged for a ticket, by another device, or by this one before
     it lost its memory."""
+
+
+class NobodyInvited(Refusal):
+    """The survey is by the mixer's invitation, and the mixer has given out none yet."""
 
 
 class Gone(Refusal):

@@ -417,6 +417,19 @@ def test_the_code_of_a_link_leaves_the_address_and_travels_in_the_envelope_alone
     assert code.replace("-", "") not in json.dumps(phone.page.evaluate(READ_MIXED))
 
 
+def test_nothing_is_asked_before_the_mixer_has_invited_anybody(
+    phone: Watched, two: TwoParties, publish: Callable[..., Through]
+) -> None:
+    """The form would ask for no code, and its sealed answers would be refused."""
+    through = publish(invited=True)
+    assert "has given out no invitations to this survey yet" in refused(phone, through)
+
+    two.invite(through)
+    phone.open(f"/s/{through.survey.name}")
+
+    assert phone.written("#code") == ""
+
+
 def test_a_typing_error_is_found_before_the_first_question(
     phone: Watched, two: TwoParties, invited: Through
 ) -> None:

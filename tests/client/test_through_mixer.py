@@ -31,7 +31,13 @@ from deniably.trust.mixer_statement import MixerStatement
 from deniably.trust.signing import new_key
 from deniably.wording.words import LANGUAGES, Words
 from deniably_client import Device, Storage
-from deniably_client.errors import InvitationUnknown, InvitationUsed, SurveyClosed, Unreachable
+from deniably_client.errors import (
+    InvitationUnknown,
+    InvitationUsed,
+    NobodyInvited,
+    SurveyClosed,
+    Unreachable,
+)
 from deniably_client.mixer_exchange import MixerExchange
 from deniably_server.storage.mixer_store import MixerKeys, MixerStore
 from spec.cases.mixers import EIGHT, mixed
@@ -325,6 +331,20 @@ def test_without_a_code_nothing_is_sealed(
     study.invite()
 
     no_statement(Device(study.url, memory=Storage(), invitation=invitation), error, "invitation")
+
+
+def test_nothing_is_sealed_before_the_mixer_has_invited_anybody(begin: Begin) -> None:
+    """Nobody is asked to answer without a code, which the mixer would then refuse."""
+    study = begin(invited=True)
+
+    no_statement(Device(study.url, memory=Storage()), NobodyInvited, "no invitations yet")
+    done = in_terminal(study.url, KEYS)
+    assert done.returncode == 1
+    assert "has given out no invitations to this survey yet" in done.stderr
+
+    code = study.invite()
+    Device(study.url, invitation=code).answer(ANSWERS)
+    assert len(study.received) == 1
 
 
 def test_another_code_goes_with_the_very_same_answers(begin: Begin) -> None:

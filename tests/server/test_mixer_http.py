@@ -211,6 +211,17 @@ def test_the_statement_says_who_mixes_until_when_and_how_many_sent(
     assert list(answer.get_json()) == sorted(answer.get_json())
 
 
+def test_there_is_none_before_the_first_invitation(client: FlaskClient, store: MixerStore) -> None:
+    """The number 0 would say that nobody needs one. The refusal is not kept for five minutes."""
+    mix = parties(invited=True).accept(store)
+
+    document = assert_problem(client.get(f"/mix/{mix.survey.digest}"), 409, "nobody-invited")
+    assert document["detail"] == "The mixer has given out no invitations yet."
+
+    store.invite(mix.survey.digest, 1)
+    assert client.get(f"/mix/{mix.survey.digest}").get_json()["invitations"] == 1
+
+
 def test_nobody_else_can_have_made_it(client: FlaskClient, mix: Parties) -> None:
     text = client.get(f"/mix/{mix.survey.digest}").get_data()
 

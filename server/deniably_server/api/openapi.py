@@ -38,7 +38,7 @@ _OWN_PAGES = "/studio"
 _READS = ("bad-parameter",)
 """Problems of every GET, which may have an unknown parameter."""
 _ALWAYS = ("internal", "misdirected", "unavailable")
-_ELSEWHERE = ("method-not-allowed", "bad-envelope", "gone")
+_ELSEWHERE = ("method-not-allowed", "bad-envelope", "gone", "nobody-invited")
 """Problems of an address that has no view for the method, and those that only a mixer has."""
 
 

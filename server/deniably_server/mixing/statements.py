@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from deniably.trust.mixer_statement import MixerStatement
+from deniably_server.errors import NobodyInvited
 from deniably_server.mixing.envelopes import refuse_unless_open
 from deniably_server.storage.mixer_store import MixerStore
 from deniably_server.watching.coarse_counts import Seldom, tens
@@ -20,17 +21,21 @@ class Statements:
         """Returns the statement about a survey, as canonical JSON. ``now`` is in seconds, the
         current time by default.
 
-        Raises NotFound for an unknown survey, and Gone once no more envelopes are taken.
+        Raises NotFound for an unknown survey, Gone once no more envelopes are taken, and
+        NobodyInvited before the first of the codes that people need is issued.
         """
         refuse_unless_open(self._store, digest)
         return self._seldom.look(digest, lambda: self._made(digest), now)
 
     def _made(self, digest: str) -> bytes:
         accepted = self._store.accepted(digest)
-        invited = accepted.survey.invited
+        issued = self._store.issued(digest) if accepted.survey.invited else 0
+        # The number 0 says that nobody needs a code. What raises is not kept for five minutes.
+        if accepted.survey.invited and not issued:
+            raise NobodyInvited("the mixer has given out no invitations yet")
         statement = MixerStatement(
             by=accepted.survey.by,
-            invitations=self._store.issued(digest) if invited else 0,
+            invitations=issued,
             senders=tens(self._store.senders(digest)),
             survey=digest,
             until=accepted.until,

@@ -41,7 +41,7 @@ def attach_mixer(app: Flask, store: MixerStore) -> None:
 
 
 @blueprint.get("/mix/<digest>")
-@Operation({200: {JSON: None}}, ("not-found", "gone"))
+@Operation({200: {JSON: None}}, ("not-found", "gone", "nobody-invited"))
 def statement(digest: str) -> Response:
     """Returns the mixer's signed statement about a survey."""
     _mixer().capacity.refuse_if_full(digest)

@@ -173,6 +173,12 @@ KINDS = {
             " was deleted.",
         ),
         Kind(
+            "nobody-invited",
+            "There are no invitations yet",
+            409,
+            "The survey is by the mixer's invitation, and the mixer has given out none yet.",
+        ),
+        Kind(
             "gone",
             "The mixer takes no more envelopes",
             410,

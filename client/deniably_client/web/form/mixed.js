@@ -35,6 +35,7 @@ import { go, showKind } from "./steps.js";
 const SAID = new Map([
   ["/problems/not-found", () => words("sealed.unknown", by())],
   ["/problems/gone", () => words("sealed.gone", by())],
+  ["/problems/nobody-invited", () => words("sealed.early")],
 ]);
 /** The same of a code, of which another can be tried. */
 const SAID_OF_CODE = new Map([
