@@ -258,10 +258,11 @@ def _of_mixer(survey: Survey, words: Words) -> Iterator[str]:
     """What the form's first page says of a mixer: who runs it and what it does, and how often a
     guess is right, of the survey's server alone and of both together."""
     from deniably.wording.first_page import first_page  # NumPy, for this alone
+    from deniably.wording.mixer_page import visible_from_terminal
 
     page = first_page(survey, words)
     yield from (f"{page.promise} {page.doubt}", " ".join(page.cues[1:]), *page.meaning[:2])
-    yield page.visible
+    yield visible_from_terminal(survey, words)
 
 
 class _Slip(Exception):

@@ -48,6 +48,7 @@ from support.mixing import MixerServer, Parties
 
 ANSWERS = {"a": "yes", "e": "no"}
 KEYS = "1\n2\ny\n"
+BY = "Works council of Example Ltd"
 
 
 @dataclass(frozen=True)
@@ -513,6 +514,10 @@ def test_every_language_names_who_runs_the_mixer_and_both_numbers(
     done = in_terminal(study.url, "", "--language", language)
 
     shown = done.stdout
-    assert "Works council of Example Ltd" in shown
+    assert BY in shown
     for number in ("75", "89", "220", Words(language).number(1_000_000)):
         assert number in shown
+    visible = [
+        Words(language)(f"{place}.visible", by=BY) in shown for place in ("terminal", "mixer")
+    ]
+    assert visible == [True, False], "no page is shown here"

@@ -63,6 +63,11 @@ def mixer_visible(survey: Survey, words: Words) -> str:
     return words("mixer.visible", by=_mixer(survey).by)
 
 
+def visible_from_terminal(survey: Survey, words: Words) -> str:
+    """Returns the same for a terminal, where no page is shown."""
+    return words("terminal.visible", by=_mixer(survey).by)
+
+
 def mixer_meaning(survey: Survey, rates: MixerRates, words: Words) -> tuple[str, str]:
     """Returns what the rates of the survey's server mean, and what those of both together mean."""
     mixer, count = _mixer(survey), len(survey.questions)
