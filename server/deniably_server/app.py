@@ -32,6 +32,7 @@ from deniably_server.api import (
     results,
     status,
     surveys,
+    tally_files,
     waves,
 )
 from deniably_server.api import metrics as metrics_page
@@ -90,6 +91,7 @@ def create_app(
     app.register_blueprint(tickets)
     app.register_blueprint(results.blueprint)
     app.register_blueprint(report_files.blueprint)
+    app.register_blueprint(tally_files.blueprint)
     app.register_blueprint(crosstabs.blueprint)
     app.register_blueprint(question_figures.blueprint)
     app.register_blueprint(paper_texts.blueprint)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from functools import reduce
 from operator import add as plus
 from pathlib import Path
@@ -12,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from deniably.core.counting import counted
+from deniably.core.counting import counted, people
 from deniably.core.errors import BadReport, DeniablyError
 from deniably.core.steering import one_line
 from deniably_server.commands.audit import show_progress
 from deniably_server.commands.plan import read_definition
 
 if TYPE_CHECKING:
+    from deniably.results.remote import Remote
     from deniably.survey.survey import Survey
     from deniably.workbench.engines.counting_engine import CountingEngine
     from deniably.workbench.engines.tallying import TalliedSet
@@ -33,18 +35,24 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 class _Place(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.3 on
-    """A path that is there, or an address in a store."""
+    """A path that is there, an address in a store, or that of a survey on a server."""
 
     name = "place"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Place:
-        """Returns the path or the address in a text. Fails for one that names no store, or has a
-        key."""
+    ) -> Place | Remote:
+        """Returns the path or the address in a text. Fails for one that names no store or survey,
+        or has a key."""
+        from deniably.results.remote import remote_at
         from deniably.workbench.files.optional_libraries import NoExport
         from deniably.workbench.files.store_addresses import address_of, is_address
 
+        if str(value).startswith(("http://", "https://")):
+            try:
+                return remote_at(str(value))
+            except ValueError as error:
+                self.fail(one_line(str(error)), param, ctx)
         if not is_address(str(value)):
             return Path(str(click.Path(exists=True).convert(value, param, ctx)))
         try:
@@ -177,9 +185,15 @@ def _blocks(survey: Survey, file: Path) -> Iterator[tuple[Layout, Rows]]:
     help="Also count the pairs of reported values of two questions, for their cross-table.",
 )
 @click.option("--memory", default="400MB", show_default=True, help="Memory for duckdb.")
+@click.option(
+    "--token",
+    envvar="DENIABLY_TOKEN",
+    help="An analyst's token, for a survey on a server; better given as DENIABLY_TOKEN.",
+)
 def tally(
-    reports: tuple[Place, ...], to: Path, add: Path | None, design: Path | None, merge: bool,
+    reports: tuple[Place | Remote, ...], to: Path, add: Path | None, design: Path | None, merge: bool,
     name: str, master: str | None, pairs: tuple[tuple[str, str], ...], memory: str,
+    token: str | None,
 ) -> None:  # fmt: skip
     """Count the report set in the folder REPORTS and write a tally file.
 
@@ -197,6 +211,9 @@ def tally(
     partition `day=2026-11-23`. For a table of Delta or Iceberg, the files of its newest commit are
     counted. Columns have the names and integers of a report set; another column is an error.
 
+    For a survey with a mixer, give its address on the server: nobody has its reports, and the
+    server gives out the counts of each question. Such files do not add up.
+
     Keys to a store are read where its own tools look for them, such as AWS_ACCESS_KEY_ID and
     AWS_SECRET_ACCESS_KEY or ~/.aws, never from an address. AWS_ENDPOINT_URL names an S3 of your
     own.
@@ -205,11 +222,19 @@ def tally(
     were counted. Only you can read it. With it, `--add` and `--merge` refuse a file that was
     counted already. Do not pass the digests on: the digest of a small file gives its reports away.
     """
+    from deniably.results.remote import Remote
+
     if master and name != "spark":
         raise click.UsageError("--master is for --engine spark")
     if merge and (add or design or pairs):
         raise click.UsageError(
             "--merge adds tally files up, and takes no --add, --design or --pair"
+        )
+    served = [place for place in reports if isinstance(place, Remote)]
+    if served and (len(reports) > 1 or merge or add or design or pairs):
+        raise click.UsageError(
+            "a survey with a mixer has one batch: give its address alone, without --merge, --add,"
+            " --design or --pair"
         )
     files = [place for place in reports if isinstance(place, Path)]
     if merge and len(files) < len(reports):
@@ -217,10 +242,23 @@ def tally(
     try:
         if merge:
             _merge(files, to)
+        elif served:
+            _fetch(replace(served[0], token=token), to)
         else:
-            _count(_sets(reports, design), to, add, pairs, lambda: _engine(name, master, memory))
+            places = [place for place in reports if not isinstance(place, Remote)]
+            _count(_sets(places, design), to, add, pairs, lambda: _engine(name, master, memory))
     except (DeniablyError, ValueError, OSError) as error:
         raise click.ClickException(one_line(str(error))) from None
+
+
+def _fetch(remote: Remote, to: Path) -> None:
+    """Writes the counts of a survey with a mixer, which its server gives out."""
+    from deniably.workbench.fetching import fetch_survey, fetch_tally
+
+    survey, _ = fetch_survey(remote)
+    tallied = fetch_tally(remote, survey)
+    _write(to, tallied, [])
+    click.echo(f"answers of {people(tallied.n)} counted: {to}")
 
 
 def _count(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import requests
 
@@ -17,6 +18,9 @@ from deniably.workbench.data_source import Provenance, provenance
 from deniably.workbench.files.report_lines import read_ndjson
 from deniably.workbench.files.tables import MOST_ROWS
 from deniably.workbench.report_set import ReportSet
+
+if TYPE_CHECKING:
+    from deniably.workbench.engines.tallying import TalliedSet
 
 _PATIENCE = 600  # seconds: a server reads and sorts every report before it begins to answer
 _EVERY = 1_000
@@ -82,6 +86,22 @@ def fetch_reports(
             " fetch them again"
         )
     return reports
+
+
+def fetch_tally(remote: Remote, survey: Survey) -> TalliedSet:
+    """Fetches the counts of a closed survey with a mixer from a server.
+
+    Raises NoResults, with the reason, where the server refuses or they are of another survey, and
+    NoExport where they contradict each other.
+    """
+    from deniably.workbench.engines.tally_file import read_tally
+
+    tallied = read_tally(remote.got("/tally"))
+    if tallied.survey.digest != survey.digest:
+        raise NoResults(
+            f"{remote.host} gives out counts of another version than its register lists"
+        )
+    return tallied
 
 
 def _count(answer: requests.Response) -> int:

@@ -22,7 +22,7 @@ from deniably.survey.survey import Survey
 from deniably.trust.signing import fingerprint
 from deniably.workbench.collected import Collected
 from deniably.workbench.data_source import Provenance
-from deniably.workbench.fetching import fetch_reports, fetch_survey
+from deniably.workbench.fetching import fetch_reports, fetch_survey, fetch_tally
 from deniably.workbench.files.folder import (
     DEFINITION,
     DESIGN,
@@ -65,7 +65,8 @@ def open(  # noqa: A001  # as deniably.open
 
     The author's signature of the definition is verified: for an export in its ``register.json``,
     and for a server in its register. A server that gives out no reports is opened with its results
-    alone; methods that need reports then raise NoResults. A report set in several files may lack a
+    alone; methods that need reports then raise NoResults. Of a survey with a mixer the server gives
+    out the counts of each question. A report set in several files may lack a
     signature, and a tally file has none; the study then states that nothing was verified.
 
     Raises NoResults, with the reason, where a server shows neither reports nor results, and where
@@ -97,11 +98,26 @@ def _served(remote: Remote) -> Study:
     shown = fetch_results(remote)
     if shown.digest != survey.digest:
         raise NoResults(f"{remote.host} shows results of another version than its register lists")
+    if survey.mixer:
+        return _served_counts(remote, survey, source, shown)
     try:
         reports = fetch_reports(remote, survey)
     except NoResults as error:
         return _study(survey, shown.n, source, shown.state, None, str(error), remote, shown)
     return _study(survey, len(reports), source, shown.state, reports, "", remote, shown)
+
+
+def _served_counts(
+    remote: Remote, survey: Survey, source: Provenance, shown: SurveyResult
+) -> Study:
+    """Returns a study of what a mixer passed on: the server has counts, and nobody has reports."""
+    tallied, without = None, str(TravelledApart())
+    try:
+        tallied = fetch_tally(remote, survey)
+    except NoResults as error:
+        without = str(error)
+    n = shown.n if tallied is None else tallied.n
+    return _study(survey, n, source, shown.state, None, without, remote, shown, tallied=tallied)
 
 
 def _folder(path: Path) -> Study:
@@ -185,7 +201,9 @@ def _counted(path: Path) -> Study:
     without = f"{path.name} is a tally file; open the export or the survey's address"
     if tallied.survey.mixer:
         without = str(TravelledApart())
-    return _study(tallied.survey, tallied.n, None, "closed", None, without, tallied=tallied)
+    return _study(
+        tallied.survey, tallied.n, None, "closed", None, without, tallied=tallied, unsigned=True
+    )
 
 
 def _at_hand(survey: Survey, at_hand: ReportSet | Reports) -> Study:
@@ -276,7 +294,7 @@ def _study(
         [
             *_about(survey, n, source, state),
             *_lacking(without, tallied),
-            *([_UNSIGNED] if unsigned or tallied is not None else []),
+            *([_UNSIGNED] if unsigned else []),
         ],
         source,
         Collected(survey, state, n, reports, without, remote, served, tallied),
