@@ -311,7 +311,7 @@ def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reader]:
     """Somebody who follows a page of Markdown in a new folder."""
     from support.blocks import Reader
 
-    for name in ("DATABASE", "HOME", "SERVER", "TOKEN", "KEY"):
+    for name in ("DATABASE", "MIXER_DATABASE", "HOME", "SERVER", "TOKEN", "KEY"):
         monkeypatch.setenv(f"DENIABLY_{name}", "")  # so that all of them are put back
         monkeypatch.delenv(f"DENIABLY_{name}")
     monkeypatch.setenv("XDG_CONFIG_HOME", "")

@@ -154,7 +154,7 @@ def check_glance(found: SurveyResult) -> None:
 
 
 def check_precision(found: SurveyResult) -> None:
-    told = precision(found, cards(found))
+    told = precision(found, cards(found), SURVEY)
     halves = [
         max(one.interval[1] - one.interval[0] for one in question.choices) / 2
         for question in found.questions
@@ -186,7 +186,7 @@ def test_the_word_for_precision_is_that_of_the_number_printed_beside_it(exact: f
         for cells in [question.report_mechanism.law.cell_count]
     })  # fmt: skip
     first = cards(found)[0]
-    told = precision(found, [replace(first, half=exact)])
+    told = precision(found, [replace(first, half=exact)], SURVEY)
 
     assert told
     assert told.grade == word_for(float(told.typical)), f"±{told.typical} points"

@@ -249,9 +249,24 @@ def test_so_many_people_as_shares_of_those_asked_need_are_enough_and_not_too_man
     assert enough < 0.9 * narrative.people_for(people, half(people) / 0.1)
 
 
+def test_so_it_does_where_reports_do_not_name_choices(asked: Survey) -> None:
+    """A channel's reports are no choices: by the law of what was asked, blanks count as well."""
+    people = 150
+    document = result(asked, "closed", at_size(asked, people), only="caught")
+    told = cards.precision(document, cards.cards(document), asked)
+    assert told is not None
+
+    def half(n: int) -> float:
+        shares = result(asked, "closed", at_size(asked, n)).question("caught").choices  # type: ignore[union-attr]
+        return max(one.interval[1] - one.interval[0] for one in shares) / 2
+
+    assert told.for_half < 3.6 * people
+    assert half(told.for_half) == pytest.approx(half(people) / 2, rel=0.05)
+
+
 def test_the_page_asks_for_fewer_than_four_times_as_many_people_to_halve_its_margins() -> None:
     document = document_of(as_survey(mixed(EIGHT)), [130, 140])
-    told = cards.precision(document, cards.cards(document))
+    told = cards.precision(document, cards.cards(document), as_survey(mixed(EIGHT)))
     assert told is not None
 
     def error(people: int) -> float:

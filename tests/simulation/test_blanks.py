@@ -3,9 +3,12 @@ them."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from deniably import estimate, randomise, tally
+from deniably.estimation.figures import groups
 from deniably.simulation.people import People, read_people
 from deniably.simulation.reports import simulate_people, simulate_whole
 from deniably.simulation.runs import compare
@@ -41,7 +44,7 @@ def test_estimates_hold_as_often_as_they_say_and_are_about_people() -> None:
     assert yes.truth.value == 0.3
     assert abs(yes.mean - 0.3) < 0.01  # 2,000 blanks as people would make it 0.46
     assert yes.coverage >= 0.92
-    assert yes.predicted is None
+    assert yes.predicted == pytest.approx(yes.rmse, rel=0.15)
 
 
 @pytest.mark.parametrize(
@@ -57,8 +60,33 @@ def test_every_type_has_blanks_of_its_own(question: dict[str, object]) -> None:
     people = simulate_people(survey, 300)
 
     assert {each.blanks for each in tally(randomise(people)).values()} == {220}
-    assert compare(people, [simulate_whole(people)])
+    known = [one.predicted for one in compare(people, [simulate_whole(people)])]
+    assert [one for one in known if one]
     assert estimate(survey, tally(randomise(people)))
+
+
+@pytest.mark.parametrize(
+    "question",
+    [ONE, LAPLACE, changed(MULTIPLE, claim={"odds": "9"})],
+    ids=lambda question: f"{question['type']} {question['mechanism']['name']}",
+)
+def test_the_predicted_error_is_that_of_the_scores(question: dict[str, object]) -> None:
+    """What blanks add to the variance is their number times that of a blank's score."""
+    n, blanks = 200, 500
+    alone, mixer = as_survey(mixed(question)), {"blanks": 220 + blanks}
+    few = simulate_people(alone, n)
+    many = replace(few, survey=as_survey(mixed(question, mixer=mixer)))
+    one, other = ({
+        figure.truth.name: figure.predicted or 0.0
+        for figure in compare(people, [simulate_whole(people)])
+    } for people in (few, many))  # fmt: skip
+
+    (asked,) = alone.questions
+    figure = groups(asked)[0].figures[0]
+    per_blank = figure.score(asked.mechanism).blank_variance * getattr(figure, "width", 1.0) ** 2
+    first = next(iter(one))
+    added = (other[first] ** 2 - one[first] ** 2) * n**2 / blanks
+    assert added == pytest.approx(per_blank, rel=0.01)
 
 
 def test_a_survey_without_a_mixer_has_none() -> None:

@@ -227,7 +227,7 @@ def dashboard(name: str) -> str:
         counts_alone=_counts_alone(survey, results),
         glance=cards.glance(shown_cards, results.confidence),
         response_rate=None if rate is None else rounding.number(100 * rate, 1),
-        precision=cards.precision(results, shown_cards),
+        precision=cards.precision(results, shown_cards, survey),
         funnel=None if _offline() else _funnel(survey, shown_cards),
         missing="" if _offline() else missing_people(name),
         pairs=_below(survey, crossed[1:], "confidence"),

@@ -127,7 +127,8 @@ def _write_reports(people: People, to: Path | None, count: int | None) -> str:
         raise ValueError("--people is for --reports")
     if people.survey.mixer:
         raise ValueError(
-            "answers to a survey with a mixer travel apart: there are no whole reports"
+            "a report set has all answers of a person in one row, and a mixer passes every answer"
+            " on apart, so nobody has such rows; leave out --reports"
         )
     n = count or people.n
     places = layout(people.survey, stratified=bool(people.survey.strata))

@@ -20,6 +20,8 @@ from deniably.results.document import (
 from deniably.results.drawing import axes, rounding, strip
 from deniably.results.drawing.axes import Axis
 from deniably.results.drawing.row import Row
+from deniably.survey.questions import Question
+from deniably.survey.survey import Survey
 
 
 @dataclass(frozen=True)
@@ -116,8 +118,9 @@ _GRADES = (
 """The largest half-width, in points, that a word still fits."""
 
 
-def precision(result: SurveyResult, all_cards: Sequence[Card]) -> Precision | None:
+def precision(result: SurveyResult, all_cards: Sequence[Card], survey: Survey) -> Precision | None:
     """Returns the precision of all shares of the page; None where there are no shares."""
+    asked = {question.name: question for question in survey.questions}
     halves = sorted((card.half, card.line.label) for card in all_cards if card.half is not None)
     if not halves:
         return None
@@ -129,16 +132,20 @@ def precision(result: SurveyResult, all_cards: Sequence[Card]) -> Precision | No
         best=rounding.half(halves[0][0]),
         worst=rounding.half(halves[-1][0]),
         of_worst=halves[-1][1],
-        for_half=max(_for_half(result.n, card) for card in all_cards if card.half is not None),
+        for_half=max(
+            _for_half(result.n, card, asked[card.question.name])
+            for card in all_cards
+            if card.half is not None
+        ),
         below=any(_reads_below(card.question) for card in all_cards),
     )
 
 
-def _for_half(n: int, card: Card) -> int:
+def _for_half(n: int, card: Card, asked: Question) -> int:
     """How many people would halve the widths of a question's shares."""
     # Widths fall with the square root of n, and faster among blanks, whose number stays.
     question = card.question
-    many = narrative.people_for(n, 2, narrative.part_of_blanks(question))
+    many = narrative.people_for(n, 2, narrative.part_of_blanks(asked, question))
     return 4 * n if not question.blanks else narrative.rounded_up(many)
 
 

@@ -78,7 +78,7 @@ def rules(survey: Survey) -> Iterator[str]:
         "analysts": "Analysts with a token may have the reports once the survey is closed.",
         "public": "Everybody may have the reports once the survey is closed.",
         "never": "Nobody is given the reports themselves.",
-    }[results.reports_to]
+    }[survey.reports_to]
     if survey.asked < len(survey.questions):
         yield f"Each device draws {survey.asked} of the {len(survey.questions)} questions."
     if survey.invited is True:
@@ -164,9 +164,9 @@ def who_sees_what(survey: Survey) -> DossierPart:
     """Returns the part of the dossier with the table of who sees what."""
     readers = "analysts with a token" if survey.results.to == "analysts" else "everybody"
     who_has_rows = {"analysts": "analysts have", "public": "everybody has", "never": ""}
-    rows = who_has_rows[survey.results.reports_to]
+    rows = who_has_rows[survey.reports_to]
     readers += f"; {rows} the rows of the closed survey" if rows else ""
-    seen = "counts and tables" if survey.results.reports_to == "never" else _YES
+    seen = "counts and tables" if survey.reports_to == "never" else _YES
     return DossierPart(
         "Who sees what",
         lines=[

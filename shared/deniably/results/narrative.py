@@ -14,6 +14,7 @@ import numpy.typing as npt
 from msgspec import UNSET
 
 from deniably.estimation.estimate import Estimate, Pure, supports
+from deniably.estimation.figures import Shares, groups
 from deniably.estimation.inversion import Mean
 from deniably.estimation.question_shares import CONFIDENCE as USUAL
 from deniably.estimation.question_shares import UNSCORED
@@ -270,18 +271,23 @@ def people_for(n: int, times: float, of_blanks: float = 0.0) -> float:
     return n * 2 * made_up / (math.sqrt(own**2 + 4 * made_up / times**2) - own)
 
 
-def part_of_blanks(question: QuestionResult) -> float:
+def part_of_blanks(asked: Question, question: QuestionResult) -> float:
     """Returns the part of the variance of a question's least certain share that a mixer's blanks
-    add. 0 without blanks, and where reports do not name choices."""
+    add, by the law of the question that was ``asked``. 0 without blanks and without shares."""
     shares = [
         share
         for share in (*_shares(question, "choices"), *_shares(question, "cells"))
         if share.standard_error
     ]
-    if UNSET in (question.blanks, question.m, question.p, question.q) or not shares:
+    if not question.blanks or not shares:
         return 0.0
-    m, power = question.m or 0.0, (question.p or 0.0) - (question.q or 0.0)
-    made_up = (question.blanks or 0) * m * (1 - m) / (question.n * power) ** 2
+    each = question.blanks / question.n  # for each person
+    added = [
+        group.variance(asked.mechanism, blanks=each) - group.variance(asked.mechanism)
+        for group in groups(asked)
+        if isinstance(group, Shares) and math.isfinite(group.variance(asked.mechanism))
+    ]
+    made_up = max(added, default=0.0) / question.n
     return min(made_up / max(share.standard_error for share in shares) ** 2, 1.0)
 
 

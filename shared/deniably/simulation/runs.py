@@ -23,10 +23,11 @@ from deniably.estimation.shares_among_asked import (
     follow_ups,
 )
 from deniably.estimation.tally import Tally
-from deniably.simulation.expected_tally import SO_MANY, expected_tally
+from deniably.simulation.expected_tally import FEWER, SO_MANY, expected_tally
 from deniably.simulation.people import People, QuestionAnswers
 from deniably.simulation.reports import Run
 from deniably.simulation.truth import Truth, truths, truths_among
+from deniably.survey.mixer import Mixer
 from deniably.survey.questions import Question
 from deniably.survey.survey import Survey
 
@@ -39,8 +40,7 @@ class FigureRuns:
     """One figure of the results: its true value, and its estimates in several runs.
 
     ``predicted`` is the standard error that the design implies for exactly these people, None if
-    the figure is not the mean of a quantity over all people, such as a quantile, and with a mixer.
-    ``low`` and
+    the figure is not the mean of a quantity over all people, such as a quantile. ``low`` and
     ``high`` are the ends of each run's 95 % interval, which is about ``meant``: these respondents
     or the population. If the reports of a run do not determine the figure, the estimate is nan,
     and the interval spans the whole scale, so it contains the truth.
@@ -151,7 +151,8 @@ def _figures(
     survey: Survey, answers: QuestionAnswers, runs: list[Sequence[FigureEstimate | None]]
 ) -> list[FigureRuns]:
     question = answers.question
-    design = estimates(question, expected_tally(answers))
+    blanks = survey.mixer.blanks if isinstance(survey.mixer, Mixer) else 0
+    design = estimates(question, expected_tally(answers, blanks))
     figures: list[FigureRuns] = []
     for truth, expected, *seen in zip(truths(answers), design, *runs, strict=True):
         determined = [estimate for estimate in seen if estimate is not None]
@@ -212,17 +213,18 @@ def _everybody_reports(survey: Survey, question: Question) -> bool:
 def _predicted(
     survey: Survey, answers: QuestionAnswers, truth: Truth, expected: FigureEstimate | None
 ) -> float | None:
-    """The standard error for these people by the design; None with a mixer, whose blanks it does
-    not count.
+    """The standard error for these people by the design, with a mixer's blanks.
 
     The variance for a population is that of the randomisation plus that of drawing the people,
     ``spread / n``. These people are not drawn, so the latter is taken off. If only some people are
     asked a question, they are the n of the first term, and ``spread`` over everybody is the
     finite-population correction.
     """
-    if survey.mixer or expected is None or expected.standard_error is None or truth.spread is None:
+    if expected is None or expected.standard_error is None or truth.spread is None:
         return None
-    # The expected tally has SO_MANY reports; a standard error shrinks with the root of n.
+    # The expected tally has very many people; a standard error shrinks with the root of n, if
+    # there are as many blanks for each.
     asked = answers.n * survey.asked / len(survey.questions)
-    population = expected.standard_error**2 * SO_MANY / asked
+    many = FEWER if survey.mixer else SO_MANY
+    population = expected.standard_error**2 * many / asked
     return sqrt(max(population - truth.spread / answers.n, 0.0))
