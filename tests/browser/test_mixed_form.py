@@ -18,7 +18,7 @@ from deniably.trust.signing import new_key
 from deniably.wording.words import LANGUAGES
 from support.catalogues import pattern
 from support.every_type import survey_within_limits
-from support.mixed_form import BY, CONDITIONAL, SIX, WHO, Through, TwoParties
+from support.mixed_form import BY, CONDITIONAL, SIX, WHO, Through, TwoParties, mixed_states
 from support.phone import IMPATIENT, READ, Watched
 
 pytestmark = pytest.mark.browser
@@ -138,6 +138,41 @@ def test_a_question_says_how_well_each_party_could_guess(visitor: Watched, six: 
     said = visitor.words("[data-step=question] details[open]")
     assert "the survey’s server guesses right at most 61 of 100 times" in said
     assert f"together with {BY} 89 of 100 times" in said
+
+
+@pytest.mark.parametrize("language", ["en", "de", "fr", "pl", "ar"])
+def test_both_pairs_of_figures_stand_above_the_start(
+    phone: Watched, six: Through, language: str
+) -> None:
+    """On a small phone, too: nobody begins before the figures of both together."""
+    phone.page.set_viewport_size({"width": 390, "height": 700})
+    phone.open(f"/s/six?language={language}")
+
+    ends = phone.page.evaluate("""() => {
+      const end = (one) => one.getBoundingClientRect().bottom;
+      const start = document.querySelector("[data-first] > .buttons");
+      return [[...document.querySelectorAll(".guess .scale")].map(end),
+        start.getBoundingClientRect().top];
+    }""")
+    assert len(ends[0]) == 2
+    assert max(ends[0]) < ends[1]
+
+
+@pytest.mark.thorough
+def test_no_state_with_a_mixer_has_a_violation_that_axe_finds(
+    phone: Watched, two: TwoParties, axe_light_and_dark: Callable[[Page], list[str]]
+) -> None:
+    phone.page.set_viewport_size({"width": 320, "height": 640})
+    seen = []
+    for state in mixed_states(phone.page, two):
+        seen.append(state)
+        assert axe_light_and_dark(phone.page) == [], state
+        overflow = phone.page.evaluate(
+            "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        )
+        assert overflow <= 0, f"{state} has to be scrolled sideways at 320 px"
+    assert seen[-1] == "arrived"
+    assert len(seen) == 6
 
 
 # --- the mixer's word ------------------------------------------------------------------------

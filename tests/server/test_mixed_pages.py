@@ -115,6 +115,7 @@ def test_the_page_offers_nothing_that_cannot_be_and_says_why_once(page: str) -> 
     for part in ("crosstab", "checks", "strata", "waves", "reports.", "/handbook/data"):
         assert not [link for link in links if part in link], part
     assert "Whole reports" not in page
+    assert "/lab" not in "".join(link for link in links if "surveys" in link), "of local odds alone"
     assert "Why so uncertain?" not in page, "that page knows no blanks"
     assert "Somebody who sees only the counts" not in page, "the claim holds, whoever else answers"
 

@@ -116,7 +116,9 @@ def test_a_file_is_simulated_with_the_blanks(file: Path, tmp_path: Path) -> None
     yes = json.loads(done.stdout)[0]
     assert yes["truth"] == 0.3
     assert abs(yes["estimate"] - 0.3) < 0.1
-    assert "no whole reports" in call("simulate", file, "--truth", people, "--reports", "x").stderr
+    assert (
+        "nobody has such rows" in call("simulate", file, "--truth", people, "--reports", "x").stderr
+    )
 
 
 def test_a_file_is_audited_and_the_blanks_are_worked_out_again(file: Path) -> None:
@@ -132,7 +134,8 @@ def test_the_lab_draws_a_file_and_says_when_that_holds(file: Path, tmp_path: Pat
 
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "Honesty at work, if mixer and server work together" in page
+    assert "Honesty at work, if mixer and server work together: odds of 8" in page
+    assert "(the server alone: " in page
 
 
 def test_a_file_has_a_dossier(file: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import msgspec
 import requests
+from playwright.sync_api import Page
 
 from deniably.survey.mixer import Mixer
 from deniably.survey.survey import Survey, as_survey
@@ -160,3 +162,34 @@ class TwoParties:
     def kill(self) -> None:
         self.server.kill()
         self.mixer.kill()
+
+
+def mixed_states(page: Page, two: TwoParties, name: str = "walked") -> Iterator[str]:
+    """Leads through what the form shows with a mixer alone, and names each state. The survey is
+    published under ``name``."""
+    through = two.publish(name, SIX[:1], invited=True)
+    url = f"{two.url}/s/{name}"
+    page.goto(f"{url}#{two.invite(through)}")
+    page.wait_for_selector("#survey[data-kept]")
+    yield "start with a mixer"
+    page.fill("#code", "0" * 18)
+    page.click("[form=invitation]")
+    page.wait_for_selector("[data-step=question]:not([hidden])")
+    page.locator("form:visible summary, [data-step=question] summary").first.click()
+    yield "question with a mixer"
+    page.locator("[data-step=question]:visible label").first.click()
+    page.locator("form:visible button:not([type])").click()
+    page.click("#send")
+    page.wait_for_selector("#other-invitation:not([hidden])")
+    yield "asked for another code"
+    page.fill("#other-invitation input", two.invite(through))
+    page.locator("#other-invitation button").first.click()
+    page.wait_for_selector("[data-step=receipt]:not([hidden])")
+    yield "receipt of a mixer"
+    page.goto(url)
+    page.wait_for_selector("[data-before]:not([hidden])")
+    yield "sealed before"
+    two.pass_on(through)
+    page.goto(url)
+    page.wait_for_selector("#arrived:not(:empty)")
+    yield "arrived"

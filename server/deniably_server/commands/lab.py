@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from deniably.core.steering import printable
+from deniably.survey.mixer import Mixer
 from deniably_server.commands.lab_class import in_class
 from deniably_server.commands.plan import read_definition
 
 if TYPE_CHECKING:
     from deniably.lab.catalogue import Entry
     from deniably.lab.experiment import Experiment
+    from deniably.survey.survey import Survey
 
 _ALL, _CLASS = "all", "class"
 _FILE = click.Path(dir_okay=False, writable=True, path_type=Path)
@@ -194,10 +196,23 @@ def _of_a_survey(file: Path) -> click.Command:
             experiments = of_survey(survey, seed=SEED.read(_SEED, seed or 1))
         except ValueError as error:
             raise click.UsageError(printable(str(error))) from None
-        both = ", if mixer and server work together" if survey.mixer else ""
-        _write(output, _page(f"{survey.title}{both}", experiments))
+        _write(output, _page(f"{survey.title}{_whose_odds(survey)}", experiments))
 
     return _written(str(file), run, "Make all pictures that apply to the survey.")
+
+
+def _whose_odds(survey: Survey) -> str:
+    """Returns whose odds the pictures have where there is a mixer, and those of the server alone:
+    pictures are of what devices do."""
+    from deniably.survey.odds import odds_text
+
+    if not isinstance(survey.mixer, Mixer):
+        return ""
+    both, alone = survey.total.odds_bound, survey.mixer.claim.loss.odds_bound
+    return (
+        f", if mixer and server work together: odds of {odds_text(both)} for all answers"
+        f" (the server alone: {odds_text(alone)})"
+    )
 
 
 def _written(name: str, run: Callable[..., None], about: str) -> click.Command:
