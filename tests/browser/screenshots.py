@@ -1,6 +1,6 @@
 """Take the pictures of every page and state: make screenshots, or
 
-    python tests/browser/screenshots.py [pages] [form] [languages] [rare] [invited] [studio]
+    python tests/browser/screenshots.py [pages] [form] [languages] [rare] [invited] [mixed] [studio]
         [readme]
 
 Each in light and dark, 390 and 1,280 px wide, without motion; what few people see in two of these
@@ -18,6 +18,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
+from itertools import count
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -46,6 +47,7 @@ from support.form_states import (  # noqa: E402
     survey_in,
 )
 from support.material import Server  # noqa: E402
+from support.mixed_form import TwoParties, mixed_states  # noqa: E402
 from support.studio import Author, Distant  # noqa: E402
 
 README = ROOT / "server/screenshots"
@@ -264,6 +266,15 @@ def invited(album: Album) -> None:
     album.fill("invited", lambda page: invited_states(page, album.server.url, next(codes)), FEW)
 
 
+def mixed(album: Album) -> None:
+    """What a form shows with a mixer alone."""
+    names = (f"walked-{number}" for number in count())
+    with tempfile.TemporaryDirectory() as folder:
+        two = TwoParties(Path(folder))
+        album.fill("mixed", lambda page: mixed_states(page, two, next(names)), FEW[:1])
+        two.kill()
+
+
 def _a_group(server: Server) -> tuple[Author, Any]:
     """A group that writes there, and the cookie of its session."""
     (secret,) = re.findall(r"/studio/start#(\S+)", server.log)
@@ -360,7 +371,7 @@ def readme(album: Album) -> None:
 
 
 GROUPS: dict[str, Callable[[Album], None]] = {
-    each.__name__: each for each in (pages, form, languages, rare, invited, studio, readme)
+    each.__name__: each for each in (pages, form, languages, rare, invited, mixed, studio, readme)
 }
 
 
@@ -388,7 +399,7 @@ _INDEX = """# Pictures of every page and state
 
 Made by `make screenshots`, in about four minutes. A picture is smaller than its window.
 The tests need none of the pictures. `form` is what everybody sees of a form, `invited` a survey by
-invitation, `rare` what few people see: weak protection, each kind of question with an answer
+invitation, `mixed` one with a mixer, `rare` what few people see: weak protection, each kind of question with an answer
 missing and its protection explained, a report that did not get through, a later wave, another
 author than before, a survey above the device's limit, and a memory that cannot be read. `studio` is
 what authors see.
