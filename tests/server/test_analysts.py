@@ -53,6 +53,7 @@ OF_STRATA = [f"/api/surveys/<name>/strata{end}" for end in ("", ".csv", ".svg")]
 OF_STRATA += ["/surveys/<name>/strata", "/surveys/<name>/strata/figure"]
 """Routes of surveys with strata, which the one above has not."""
 OF_MIXERS = [f"/api/surveys/<name>/mixed{end}" for end in ("", "/envelopes")]
+OF_MIXERS.append("/api/surveys/<name>/tally")  # see ``test_mixed_pages``
 """Routes of surveys with a mixer."""
 SITES = ("north", "south")
 Ask = Callable[..., Any]

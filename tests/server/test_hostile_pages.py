@@ -70,7 +70,10 @@ OF_WAVES = (
     f"{PAGE}/waves", f"{PAGE}/waves/figure?question=sleep", f"{PAGE}/class", f"{FILES}/waves",
     f"{FILES}/waves.csv", f"{FILES}/waves.svg?question=sleep",
 )  # fmt: skip
-OF_MIXERS = ("/s/{}", PAGE, f"{FILES}/results", f"{FILES}/mixed", f"{FILES}/mixed/envelopes")
+OF_MIXERS = (
+    "/s/{}", PAGE, f"{FILES}/results", f"{FILES}/tally", f"{FILES}/mixed",
+    f"{FILES}/mixed/envelopes",
+)  # fmt: skip
 WAVE = {
     "title": "Home",
     "results": {"minimum": 1, "while_open": True},

@@ -171,10 +171,11 @@ def test_who_may_not_see_results_learns_no_more(survey: Survey, tmp_path: Path) 
     results = {"minimum": 1, "while_open": False, "to": "analysts"}
     store.publish(hidden := through_mixer(name="hidden", results=results), signed(hidden))
     client = app.test_client()
-    path = "/api/surveys/hidden/crosstab?rows=stolen&columns=happy"
-    assert_problem(client.get(path), 401, "unauthorised")
     token = {"Authorization": f"Bearer {new_token(store, 'analyst', 'hidden')}"}
-    assert_problem(client.get(path, headers=token), 403, "hidden")
+    for way in ("crosstab?rows=stolen&columns=happy", "tally"):
+        path = f"/api/surveys/hidden/{way}"
+        assert_problem(client.get(path), 401, "unauthorised")
+        assert_problem(client.get(path, headers=token), 403, "hidden")
 
 
 # --- the commands -------------------------------------------------------------------------------

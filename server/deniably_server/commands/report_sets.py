@@ -191,8 +191,8 @@ def _blocks(survey: Survey, file: Path) -> Iterator[tuple[Layout, Rows]]:
     help="An analyst's token, for a survey on a server; better given as DENIABLY_TOKEN.",
 )
 def tally(
-    reports: tuple[Place | Remote, ...], to: Path, add: Path | None, design: Path | None, merge: bool,
-    name: str, master: str | None, pairs: tuple[tuple[str, str], ...], memory: str,
+    reports: tuple[Place | Remote, ...], to: Path, add: Path | None, design: Path | None,
+    merge: bool, name: str, master: str | None, pairs: tuple[tuple[str, str], ...], memory: str,
     token: str | None,
 ) -> None:  # fmt: skip
     """Count the report set in the folder REPORTS and write a tally file.
