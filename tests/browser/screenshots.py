@@ -401,8 +401,8 @@ Made by `make screenshots`, in about four minutes. A picture is smaller than its
 The tests need none of the pictures. `form` is what everybody sees of a form, `invited` a survey by
 invitation, `mixed` one with a mixer, `rare` what few people see: weak protection, each kind of
 question with an answer missing and its protection explained, a report that did not get through, a
-later wave, another author than before, a survey above the device's limit, and a memory that cannot be
-read. `studio` is what authors see.
+later wave, another author than before, a survey above the device's limit, and a memory that cannot
+be read. `studio` is what authors see.
 
 | state | | | | |
 | --- | --- | --- | --- | --- |

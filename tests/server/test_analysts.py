@@ -53,7 +53,6 @@ OF_STRATA = [f"/api/surveys/<name>/strata{end}" for end in ("", ".csv", ".svg")]
 OF_STRATA += ["/surveys/<name>/strata", "/surveys/<name>/strata/figure"]
 """Routes of surveys with strata, which the one above has not."""
 OF_MIXERS = [f"/api/surveys/<name>/mixed{end}" for end in ("", "/envelopes")]
-OF_MIXERS.append("/api/surveys/<name>/tally")  # see ``test_mixed_pages``
 """Routes of surveys with a mixer."""
 SITES = ("north", "south")
 Ask = Callable[..., Any]
@@ -106,6 +105,7 @@ def test_every_route_to_results_is_among_those_that_are_tried(app: Flask) -> Non
     known = {"/api/surveys/<name>"}  # the definition
     known |= {f"/api/surveys/<name>/lab{end}" for end in ("", ".csv", ".svg")}  # from it alone
     known.add("/surveys/<name>/lab")
+    known.add("/api/surveys/<name>/tally")  # with a mixer alone: see ``test_mixed_pages``
     known.add("/surveys/<name>/class")  # for all, without a figure: see ``test_class_page``
     # Of points, which this survey has not.
     known |= {f"/api/surveys/<name>/groups{end}" for end in ("", ".csv", ".svg")}
