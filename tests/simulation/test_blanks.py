@@ -4,6 +4,7 @@ them."""
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -82,8 +83,8 @@ def test_the_predicted_error_is_that_of_the_scores(question: dict[str, object]) 
     } for people in (few, many))  # fmt: skip
 
     (asked,) = alone.questions
-    figure = groups(asked)[0].figures[0]
-    per_blank = figure.score(asked.mechanism).blank_variance * getattr(figure, "width", 1.0) ** 2
+    figure: Any = groups(asked)[0].figures[0]
+    per_blank: float = figure.score(asked.mechanism).blank_variance * getattr(figure, "width", 1.0) ** 2
     first = next(iter(one))
     added = (other[first] ** 2 - one[first] ** 2) * n**2 / blanks
     assert added == pytest.approx(per_blank, rel=0.01)
