@@ -84,7 +84,8 @@ def test_the_predicted_error_is_that_of_the_scores(question: dict[str, object]) 
 
     (asked,) = alone.questions
     figure: Any = groups(asked)[0].figures[0]
-    per_blank: float = figure.score(asked.mechanism).blank_variance * getattr(figure, "width", 1.0) ** 2
+    per_blank: float = figure.score(asked.mechanism).blank_variance
+    per_blank *= getattr(figure, "width", 1.0) ** 2
     first = next(iter(one))
     added = (other[first] ** 2 - one[first] ** 2) * n**2 / blanks
     assert added == pytest.approx(per_blank, rel=0.01)
