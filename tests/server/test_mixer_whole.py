@@ -308,6 +308,21 @@ def _bytes(folder: Path, name: str) -> bytes:
     return b"".join(each.read_bytes() for each in folder.glob(f"{name}*"))
 
 
+def test_where_too_few_send_both_forget_all_and_the_server_says_why(
+    server: Killed, mixer: Killed, tmp_path: Path
+) -> None:
+    survey = published(tmp_path, server, mixer)
+    secrets = secrets_of(tmp_path)
+    Devices(survey, mixer, 4).finish()
+    closed(tmp_path, server)
+    with closing(MixerStore(str(tmp_path / "mixer.db"))) as store:
+        until(lambda: store.state(survey.digest) == "told")
+
+    told = requests.get(f"{server.url}/api/surveys/workplace/results", timeout=30).json()["detail"]
+    assert told.endswith("fewer people answered than the results need; the mixer deleted all.")
+    nothing_is_left(tmp_path, secrets)
+
+
 def test_a_statement_of_another_mixer_is_found(
     server: Killed, mixer: Killed, tmp_path: Path
 ) -> None:
