@@ -388,7 +388,7 @@ def test_after_it_was_taken_envelopes_codes_and_keys_are_gone_and_the_manifest_s
         mix.send(store, sealed[0])
 
 
-def test_nothing_is_deleted_before_it_was_taken(store: MixerStore, mix: Parties) -> None:
+def test_no_batch_is_deleted_before_it_was_taken(store: MixerStore, mix: Parties) -> None:
     store.passed_on(mix.survey.digest)
     assert store.senders(mix.survey.digest) == 5
 
@@ -396,7 +396,25 @@ def test_nothing_is_deleted_before_it_was_taken(store: MixerStore, mix: Parties)
     store.too_few(no_batch(mix.survey.digest, blanks=mix.survey.blanks, key=mix.mixer.signing))
 
     assert whole(store, mix.survey.digest) == body
-    assert store.senders(mix.survey.digest) == 5
+
+
+def test_once_the_batch_is_made_nothing_tells_who_sent_which_of_it(
+    store: MixerStore, mix: Parties
+) -> None:
+    """Also where its server never takes it: what people sent, and what opens it, are gone."""
+    sealed = store.sealed(mix.survey.digest)
+    body = finished(store, mix)
+    store.erase_order()
+
+    rows = contents(store.engine.address)
+    assert rows["envelopes"] == rows["mixer_keys"] == []
+    assert whole(store, mix.survey.digest) == body
+    if not store.engine.address.startswith("postgresql"):
+        file = Path(store.engine.address)
+        left = b"".join(each.read_bytes() for each in file.parent.glob(f"{file.name}*"))
+        assert sealed
+        assert all(each[:65] not in left for each in sealed)
+        assert b"PRIVATE KEY" not in left
 
 
 def assert_nothing_is_left(store: MixerStore, mix: Parties, sealed: list[bytes]) -> None:

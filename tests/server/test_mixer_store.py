@@ -359,8 +359,9 @@ def test_the_database_itself_refuses_a_second_batch_and_other_terms(
     statement: str, store: MixerStore, mix: Parties
 ) -> None:
     mix.send(store, mix.outer())
-    store.close_survey(mix.survey.digest)
-    finish(store, mix.survey.digest)
+    if "envelopes" not in statement and "mixer_keys" not in statement:  # gone with the batch
+        store.close_survey(mix.survey.digest)
+        finish(store, mix.survey.digest)
 
     with closing(store.engine.connect()) as database, pytest.raises(store.engine.errors) as refused:
         database.execute(statement)

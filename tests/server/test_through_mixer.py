@@ -26,7 +26,6 @@ from support.material import (
     new_token,
     signed,
 )
-from support.studio import founded
 
 SURVEY = as_survey(mixed(YES_NO, EIGHT, name="through"))
 WHY = (
@@ -89,22 +88,6 @@ def file(tmp_path: Path) -> Path:
     file = tmp_path / "council.yaml"
     file.write_text(WRITTEN, encoding="utf-8")
     return file
-
-
-def test_the_studio_publishes_none_either_and_says_that_it_cannot_be_tried(app: Flask) -> None:
-    group = founded(app)
-    mixer = {"offer": msgspec.to_builtins(OFFER), "odds": 3, "open": OPEN}
-    question = {"name": "stolen", "type": "yes_no", "label": "Ever stolen"}
-    draft = group.begin(
-        {"name": "council", "title": "Honesty at work", "mixer": mixer, "questions": [question]}
-    )
-
-    refused = group.post(f"/studio/drafts/{draft}/definition", {})
-    tried = group.get(group.trial_link(draft))
-
-    assert refused.status_code == 422
-    assert "the studio publishes no survey with a mixer yet" in refused.text
-    assert "Mixer: a survey with one cannot be tried yet; leave it out" in tried.text
 
 
 def test_a_file_is_simulated_with_the_blanks(file: Path, tmp_path: Path) -> None:

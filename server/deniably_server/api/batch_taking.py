@@ -7,6 +7,7 @@ next one begins with the batches that are whole.
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import threading
 from collections.abc import Callable
@@ -127,8 +128,15 @@ def take(store: Store, name: str) -> None:
     stored = store.mixed.manifest(name)
     if key is None or stored is None or not _is_whole(store, name):
         return  # another process took it
-    survey = store.survey(name)
-    reader = BatchReader(survey, key, read_manifest(stored))
+    survey, manifest = store.survey(name), read_manifest(stored)
+    # First, because to open envelopes takes long, and anybody may have sent these bytes.
+    sha256 = hashlib.sha256()
+    for piece in store.mixed.pieces(name):
+        sha256.update(piece)
+    if sha256.hexdigest() != manifest.sha256:
+        store.mixed.begin_again(name)
+        return
+    reader = BatchReader(survey, key, manifest)
     for piece in store.mixed.pieces(name):
         reader.add(piece)
     try:

@@ -22,6 +22,8 @@ from deniably_server.storage.mixer_store import MixerKeys, MixerStore
 def finish(store: MixerStore, digest: str) -> None:
     """Makes the batch of a closed survey, if it has none. Where fewer people sent than the survey
     needs, deletes all that they sent instead, and keeps a signed word of it for the server."""
+    if store.state(digest) != "closed":
+        return
     survey, keys = store.accepted(digest).survey, store.keys(digest)
     people = _without_copies(_opened(survey, keys, store.each_sealed(digest)))
     if len(people) < survey.minimum:

@@ -352,18 +352,27 @@ class MixerStore(BaseStore):
         self.needs_rewrite.set()
 
     def keep_batch(self, batch: Batch) -> bool:
-        """Stores the batch of a closed survey. Returns False, and keeps nothing of it, where there
-        is one already: a batch is made once.
+        """Stores the batch of a closed survey, and deletes what came from people and the private
+        keys, which nobody needs any more. Returns False, and keeps nothing of it, where there is
+        one already: a batch is made once.
 
         Once this returns, it is on disk, and may be passed on.
         """
         digest = batch.manifest.survey
-        with self._transaction() as database:
+        with self._connection() as database:
+            database.begin_rewriting()  # as in ``_delete``
             if state_of(database, digest) != "closed":
+                database.rollback()
                 return False
             enter_pieces(database, digest, batch.ascending)
             enter_manifest(database, digest, batch.manifest.canonical.decode(), batch.signature)
+            # With them a thief could tell who sent which of the answers that the server opens.
+            remove_envelopes(database, digest)
+            remove_mixer_keys(database, digest)
             set_state(database, digest, "made")
+            mark(database, digest)
+            database.commit()
+        self._keys.pop(digest, None)
         self.needs_rewrite.set()
         self.needs_server.set()
         return True
