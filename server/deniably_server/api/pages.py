@@ -88,7 +88,8 @@ def form(name: str) -> ResponseReturnValue:
             script_words=Html.data(language.for_closed(words)),
             title=words("start.page"),  # the browser's history keeps titles
             heading=words("closed.heading"),
-            text=words("closed.text"),
+            # With a mixer the page's script says what became of what this device sent.
+            text=words("closed.mixed" if survey.mixer else "closed.text"),
             link=(f"/surveys/{name}", words("closed.link")),
         )
     try:
