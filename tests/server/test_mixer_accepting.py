@@ -158,6 +158,21 @@ def test_who_accepts_sees_both_numbers_both_fingerprints_and_how_long(
     assert kept.source.register.count == 1
 
 
+def test_who_accepts_is_warned_where_one_person_could_fill_all_places(
+    server: SurveyServer, database: Path
+) -> None:
+    survey = server.publish(offered(database))
+    warning = "warning        so few places can be filled by one person: use --invited"
+
+    def told(*more: str) -> list[str]:
+        return mix("accept", server.address(survey), *more, database=database).stdout.splitlines()
+
+    assert "warning" not in "".join(told())
+    assert warning in told("--room", "500")
+    assert "all places (--room 0) can be filled" in "".join(told("--room", "0"))
+    assert "warning" not in "".join(told("--room", "500", "--invited"))
+
+
 def test_who_says_no_accepts_nothing(server: SurveyServer, database: Path) -> None:
     survey = server.publish(offered(database))
 
