@@ -17,8 +17,8 @@ _TAKEN, _REFUSED = "taken", "refused"
 _STEPS_BACK = 8
 """How often a server may have fewer bytes than it said before."""
 LONGEST_SECONDS = 300.0
-"""How long one attempt sends pieces. One thread asks the servers of all surveys, and a slow one must
-not keep it from the others."""
+"""How long one attempt sends pieces. One thread asks the servers of all surveys, and a slow one
+must not keep it from the others."""
 
 
 def pass_on(store: MixerStore, digest: str) -> None:
