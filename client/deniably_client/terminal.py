@@ -257,10 +257,11 @@ def _trusted(device: Device, words: Words) -> Survey | None:
 def _of_mixer(survey: Survey, words: Words) -> Iterator[str]:
     """What the form's first page says of a mixer: who runs it and what it does, and how often a
     guess is right, of the survey's server alone and of both together."""
-    from deniably.wording.first_page import first_page  # NumPy, for this alone
+    from deniably.design.mixer_plan import answer_losses  # NumPy, for this alone
+    from deniably.wording.first_page import first_page
     from deniably.wording.mixer_page import visible_from_terminal
 
-    page = first_page(survey, words)
+    page = first_page(survey, words, answer_losses(survey))
     yield from (f"{page.promise} {page.doubt}", " ".join(page.cues[1:]), *page.meaning[:2])
     yield visible_from_terminal(survey, words)
 

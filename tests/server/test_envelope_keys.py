@@ -249,6 +249,20 @@ def test_a_mixer_is_not_at_the_own_host(
     assert "this server's own host" in problem["why"]
 
 
+@pytest.mark.parametrize("address", ["https://[::::]", "https://mixer.example.org:99999"])
+def test_nor_where_nobody_could_reach_it(
+    client: FlaskClient, author: dict[str, str], address: str
+) -> None:
+    offer = make_offer(new_key(), address, "Works council", new_opening_key().public)
+    document = written(ask(client, author), offer=msgspec.to_builtins(offer))
+
+    answer = publish(client, author, document, Host="survey.example.org")
+
+    (problem,) = assert_problem(answer, 422, "bad-survey")["errors"]
+    assert problem["path"] == "$.mixer.address"
+    assert "is no address" in problem["why"]
+
+
 def test_nor_at_another_name_of_the_server(
     app: Flask, client: FlaskClient, author: dict[str, str]
 ) -> None:

@@ -16,6 +16,7 @@ import pytest
 from deniably.core.errors import BadSignature, Refused
 from deniably.survey.mixer import Mixer
 from deniably.survey.survey import Survey, as_survey
+from deniably.trust.envelope import new_opening_key
 from deniably.trust.mixer_offer import make_offer, read_offer
 from deniably.trust.signing import fingerprint
 from deniably_server.errors import Malformed
@@ -112,6 +113,8 @@ def test_an_offer_is_written_into_a_new_file(database: Path, tmp_path: Path) -> 
         ("http://mixer.example.net", BY, "looks like https://mixer.example.org"),
         ("https://mixer.example.net/mix", BY, "without a path"),
         ("mixer.example.net", BY, "looks like https://"),
+        ("https://[::::]", BY, "looks like https://"),
+        ("https://mixer.example.net:99999", BY, "looks like https://"),
         (ADDRESS, "", "text on one line"),
         (ADDRESS, "a\nb", "text on one line"),
         (ADDRESS, "b" * 101, "of 1 to 100 characters"),
@@ -153,6 +156,21 @@ def test_who_accepts_sees_both_numbers_both_fingerprints_and_how_long(
         assert store.offers() == 0, "an offer is for one survey"
     assert (kept.source.server, kept.source.name) == (server.url, "workplace")
     assert kept.source.register.count == 1
+
+
+def test_who_accepts_is_warned_where_one_person_could_fill_all_places(
+    server: SurveyServer, database: Path
+) -> None:
+    survey = server.publish(offered(database))
+    warning = "warning        so few places can be filled by one person: use --invited"
+
+    def told(*more: str) -> list[str]:
+        return mix("accept", server.address(survey), *more, database=database).stdout.splitlines()
+
+    assert "warning" not in "".join(told())
+    assert warning in told("--room", "500")
+    assert "all places (--room 0) can be filled" in "".join(told("--room", "0"))
+    assert "warning" not in "".join(told("--room", "500", "--invited"))
 
 
 def test_who_says_no_accepts_nothing(server: SurveyServer, database: Path) -> None:
@@ -215,7 +233,14 @@ def test_the_last_day_is_one_of_the_next_year(
 
 @for_each(
     "address",
-    ["http://survey.example.org/s/a", "https://survey.example.org", "a", "ftp://localhost/s/a"],
+    [
+        "http://survey.example.org/s/a",
+        "https://survey.example.org",
+        "a",
+        "ftp://localhost/s/a",
+        "https://[::::]/s/a",
+        "https://survey.example.org:99999/s/a",
+    ],
 )
 def test_a_surveys_address_has_tls_and_a_survey(address: str) -> None:
     with pytest.raises(Malformed, match="looks like https"):
@@ -312,12 +337,29 @@ def test_the_surveys_own_host_is_no_mixers(server: SurveyServer, database: Path)
     assert "have one host, 127.0.0.1" in refusal(survey, server, database)
 
 
-def test_one_host_is_one_whatever_the_port(server: SurveyServer, database: Path) -> None:
-    survey = server.publish(offered(database, "https://both.example.net:8443"))
-    source = SurveySource("https://both.example.net", survey.name)
+@pytest.mark.parametrize("dots", [("", ""), (".", ""), ("", ".")])
+def test_one_host_is_one_whatever_the_port(
+    dots: tuple[str, str], server: SurveyServer, database: Path
+) -> None:
+    """A dot may end its name."""
+    survey = server.publish(offered(database, f"https://both.example.net{dots[0]}:8443"))
+    source = SurveySource(f"https://both.example.net{dots[1]}", survey.name)
 
     with pytest.raises(Refused, match=r"have one host, both\.example\.net"):
         accepting._refuse_own_host(mixer_of(survey), source)
+
+
+@pytest.mark.parametrize("address", ["https://[::::]", "https://mixer.example.net:99999"])
+def test_a_mixer_that_nobody_can_reach_is_refused(
+    address: str, server: SurveyServer, database: Path
+) -> None:
+    """Where a server published such an address all the same."""
+    offered(database)
+    key, opening = key_of(b"m" * 32), new_opening_key().public
+    offer = make_offer(key, address, BY, opening)
+    survey = server.publish(msgspec.to_builtins(offer))
+
+    assert f"{address} is no address" in refusal(survey, server, database)
 
 
 def test_on_one_machine_both_may_be_tried_out(server: SurveyServer, database: Path) -> None:

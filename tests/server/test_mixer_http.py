@@ -155,23 +155,27 @@ def test_a_code_that_brought_another_envelope_is_409(
     assert_problem(post(client, mix, mix.outer()), 403, "uninvited")
 
 
-def test_codes_cannot_be_guessed(store: MixerStore) -> None:
-    """After some wrong ones from a network, right ones from there have to wait, too."""
+def test_wrong_codes_wait_and_keep_nobody_out_who_has_a_good_one(store: MixerStore) -> None:
+    """Of a network where many wrong ones come from, others may send, and send again."""
     app = create_mixer(CONFIG | {"FAILURES": 3}, store)
     mix = parties(invited=True).accept(store)
-    (code,) = store.invite(mix.survey.digest, 1)
+    before, after = store.invite(mix.survey.digest, 2)
     with app.test_client() as client:
-        wrong = [
-            post(client, mix, mix.outer(code=new_code()), environ_overrides=OTHERS).status_code
-            for _ in range(4)
-        ]
-        right = post(client, mix, mix.outer(code=code), environ_overrides=OTHERS)
-        elsewhere = post(client, mix, mix.outer(code=code))
 
-    assert wrong == [403, 403, 403, 429]
-    assert_problem(right, 429, "too-many")
-    assert int(right.headers["Retry-After"]) > 0
-    assert elsewhere.status_code == 201
+        def sends(sealed: bytes) -> Any:
+            return post(client, mix, sealed, environ_overrides=OTHERS)
+
+        stored = mix.outer(code=before)
+        assert sends(stored).status_code == 201
+        wrong = [sends(mix.outer(code=new_code())) for _ in range(4)]
+        again, right = sends(stored), sends(mix.outer(code=after))
+        without, elsewhere = sends(mix.outer()), post(client, mix, mix.outer(code=new_code()))
+
+    assert [answer.status_code for answer in wrong] == [403, 403, 403, 429]
+    assert_problem(wrong[3], 429, "too-many")
+    assert int(wrong[3].headers["Retry-After"]) > 0
+    assert (again.status_code, right.status_code) == (200, 201)
+    assert (without.status_code, elsewhere.status_code) == (429, 403)
 
 
 # --- limits -----------------------------------------------------------------------------------

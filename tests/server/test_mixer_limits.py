@@ -17,6 +17,7 @@ from deniably_server.errors import Conflict
 from deniably_server.guard.rate_limits import DailyRoom, limits_of
 from deniably_server.mixing.app import create_mixer
 from deniably_server.mixing.batches import finish
+from deniably_server.mixing.capacity import few_left, is_soon_full
 from deniably_server.settings import MIXER_SETTINGS
 from deniably_server.storage.mixer_store import MixerStore
 from support.material import assert_problem
@@ -180,3 +181,19 @@ def test_no_more_are_invited_than_a_batch_has_room_for(store: MixerStore) -> Non
         store.invite(mix.survey.digest, 2)
     assert store.issued(mix.survey.digest) == 2
     store.invite(mix.survey.digest, 1)
+
+
+def test_a_few_networks_may_not_have_all_places_of_a_day_unless_people_are_invited() -> None:
+    share = 1_000_000 // parties().survey.outer_size
+    few, enough = room_for(3 * share - 1), room_for(3 * share)
+
+    assert is_soon_full(few.survey, room=1)
+    assert not is_soon_full(enough.survey, room=1)
+    assert is_soon_full(enough.survey, room=0), "a network without a limit"
+    assert not is_soon_full(room_for(1, invited=True).survey, room=1)
+
+
+def test_few_places_are_left_once_they_are_less_than_a_tenth() -> None:
+    survey = room_for(50).survey
+
+    assert [few_left(survey, senders) for senders in (0, 45, 46, 50)] == [False, False, True, True]

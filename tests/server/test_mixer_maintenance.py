@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from deniably.trust.batch import LARGEST_BATCH
+from deniably.trust.envelope import inner_size
 from deniably_server.mixing.batches import finish
 from deniably_server.mixing.offering import new_offer
 from deniably_server.storage.maintenance.migrate_mixer import MIXES, TABLES, move_mixer
@@ -104,6 +106,17 @@ def test_the_doctor_finds_an_order_on_the_disk(store: MixerStore, database: Path
     assert "in which order envelopes came" in mix("doctor", database=database).stderr
     store.erase_order()
     assert "in which order" not in mix("doctor", database=database).stderr
+
+
+def test_the_doctor_says_where_few_places_are_left(store: MixerStore, database: Path) -> None:
+    blanks = LARGEST_BATCH // (2 * inner_size(192)) - 11
+    mix_ = parties(blanks=blanks).accept(store)
+    few = "fewer than a tenth of its places are left"
+
+    mix_.send(store, *(mix_.outer() for _ in range(9)))
+    assert few not in mix("doctor", database=database).stdout
+    mix_.send(store, mix_.outer())
+    assert few in mix("doctor", database=database).stdout
 
 
 def test_where_nothing_is_wrong_the_doctor_says_so(database: Path, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from deniably.core.errors import BadRegister
 from deniably.survey.survey import Survey
 from deniably.trust.register import read_register
 from deniably_server.errors import Unavailable
-from deniably_server.mixing import server_thread
+from deniably_server.mixing import passing_on, server_thread
 from deniably_server.mixing.batches import finish
 from deniably_server.mixing.closing import close_if_over
 from deniably_server.mixing.passing_on import pass_on, tell_too_few
@@ -237,6 +237,51 @@ def test_a_server_that_keeps_nothing_is_left_for_later(
     with pytest.raises(NoAnswer, match="does not keep what it gets"):
         pass_on(store, made.digest)
     assert store.state(made.digest) == "made"
+
+
+@pytest.mark.parametrize("more", [-4999, 1], ids=["a byte of it", "more"])
+def test_a_server_that_does_not_count_each_piece_whole_is_left_for_later(
+    more: int, small: None, store: MixerStore, server: SurveyServer, made: Survey
+) -> None:
+    """One that took a byte of each piece would hold up all other surveys."""
+    server.fault = lambda method, start: (
+        (200, {"bytes": start + 5000 + more, "of": 10**9, "state": "open"})
+        if method == "PATCH"
+        else None
+    )
+
+    with pytest.raises(NoAnswer, match="miscounts what it gets"):
+        pass_on(store, made.digest)
+    assert server.taking.asked == [("PUT", 0), ("PATCH", 0)]
+    assert store.state(made.digest) == "made"
+
+
+def test_an_attempt_ends_after_some_minutes_and_the_next_one_goes_on(
+    small: None, store: MixerStore, server: SurveyServer, made: Survey,
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture,
+) -> None:  # fmt: skip
+    """A server that is slow with each piece must not hold up all other surveys."""
+    body, now = whole(store, made.digest), [0.0]
+    monkeypatch.setattr(passing_on, "monotonic", lambda: now[0])
+
+    def slow(method: str, start: int) -> Any:
+        now[0] += passing_on.LONGEST_SECONDS / 2 if method == "PATCH" else 0
+        return None
+
+    server.fault = slow
+    pauses = Pauses(lambda: now[0])
+    attend(store, pauses)
+    assert server.taking.asked == [("PUT", 0), ("PATCH", 0), ("PATCH", 5000)]
+    assert store.state(made.digest) == "made"
+
+    attend(store, pauses)
+    assert server.taking.asked[3:5] == [("PUT", 0), ("PATCH", 10_000)]
+    assert bytes(server.taking.body) == body[: len(server.taking.body)]
+    while store.state(made.digest) == "made":
+        attend(store, pauses)
+    assert store.state(made.digest) == "passed"
+    assert bytes(server.taking.body) == body
+    assert caplog.messages == []
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import msgspec
 from flask import Blueprint, Response, current_app, request
 
 from deniably.core.errors import BadSignature, BadSurvey, Problem
-from deniably.survey.mixer import Mixer
+from deniably.survey.mixer import Mixer, is_address
 from deniably.survey.survey import Survey
 from deniably.trust.batch import Manifest
 from deniably.trust.opened_batch import batch_size, check_manifest
@@ -227,9 +227,14 @@ def _taken(survey: Survey) -> StoredManifest:
 
 def refuse_own_mixer(survey: Survey) -> None:
     """Raises BadSurvey where a survey's mixer is at this server's own host: who runs both could
-    see who sent which answer."""
+    see who sent which answer. Also where its address is none, as nobody could send."""
     mixer, hosts = survey.mixer, cast(str, current_app.config["HOSTS"])
-    if isinstance(mixer, Mixer) and is_own_host(mixer.address, request.environ, hosts):
+    if not isinstance(mixer, Mixer):
+        return
+    if not is_address(mixer.address):
+        why = f"{mixer.address} is no address; ask the mixer's owner for another offer"
+        raise BadSurvey([Problem("$.mixer.address", why)])
+    if is_own_host(mixer.address, request.environ, hosts):
         why = (
             f"{mixer.address} is this server's own host; a mixer hides who sent which answer only"
             " if somebody else runs it, on another machine"

@@ -248,9 +248,21 @@ def publish_definition(
     click.echo(f"{'author':<10}  {signature.fingerprint}")
     for title, link in published.get("links", {}).items():
         click.echo(one_line(f"{title:<10}  {base(server)}{link}"))
-    for note in [*language_note(survey.language), *others]:
+    for note in [*_next_step(survey, base(server)), *language_note(survey.language), *others]:
         click.echo(f"\n{printable(note)}")
     return published
+
+
+def _next_step(survey: Survey, server: str) -> list[str]:
+    """What somebody else has to do before anybody can answer."""
+    from deniably.survey.mixer import Mixer
+
+    if not isinstance(survey.mixer, Mixer):
+        return []
+    return [
+        f"Nobody can answer before the mixer takes the survey on. Ask {survey.mixer.by} to run:"
+        f" deniably mix accept {server}/s/{survey.name}"
+    ]
 
 
 def _dearest_line(survey: Survey, text: bytes, whence: str) -> list[str]:
@@ -293,6 +305,15 @@ def _on_server(survey: Survey, server: str, author: str) -> list[str]:
         return [f"What your other surveys leave to respondents could not be looked at: {error}."]
 
 
+def _ask_where_a_mixer_counts(address: str, headers: dict[str, str]) -> None:
+    """Ask before a survey with a mixer is closed: with too few senders the mixer deletes all."""
+    status = call("GET", f"{address}/status", headers, b"")
+    if status.get("mixed") and status.get("state") == "open":
+        for sentence in status.get("sentences", ()):
+            click.echo(one_line(str(sentence)), err=True)
+        click.confirm("Close it now, for good?", abort=True, err=True)
+
+
 @click.command()
 @click.argument("name")
 @server_option
@@ -304,11 +325,13 @@ def close(name: str, server: str, token: str, path: Path | None, yes: bool) -> N
 
     You need the token that published it, or any author's token and the author's key. If it has
     fewer reports than its minimum, its results stay hidden for ever; the command asks you first.
-    The server does not know how many answers a mixer holds.
+    The server does not know how many answers a mixer holds, so of a survey with one it always asks.
     """
     address = f"{base(server)}/api/surveys/{quote(name, safe='')}"
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
     headers |= _signed_to_close(address, path)
+    if not yes:
+        _ask_where_a_mixer_counts(address, headers)
     try:
         # The server refuses first where results would stay hidden, so that nobody loses them by
         # accident.

@@ -74,7 +74,7 @@ def offer(address: str, by: str, mixer_database: str, to: Path | None) -> None:
 
 @mix.command()
 @click.argument("url")
-@_database
+@settings_options("mixer_database", "mixer_room", of=MIXER_SETTINGS)
 @click.option(
     "--until",
     metavar="DAY",
@@ -83,17 +83,21 @@ def offer(address: str, by: str, mixer_database: str, to: Path | None) -> None:
 )
 @click.option("--invited", is_flag=True, help="Let only people send who have a code of yours.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-def accept(url: str, mixer_database: str, until: str | None, invited: bool, yes: bool) -> None:
+def accept(
+    url: str, mixer_database: str, mixer_room: int, until: str | None, invited: bool, yes: bool
+) -> None:
     """Accept the survey at URL, which uses an offer of this mixer.
 
     It checks the author's signature, the register, that the keys are those of your offer and that
     the mixer is not at the survey's own host. It works out again what the blanks protect: phones
-    rely on you for that. Then it shows both odds and asks you. The mixer may run meanwhile, and
-    takes envelopes at once.
+    rely on you for that. Then it shows both odds and asks you. It warns where one person could fill
+    all places; give --room as you give it to serve. The mixer may run meanwhile, and takes
+    envelopes at once.
 
     Compare the author's number with one that the author gave you another way.
     """
     from deniably_server.mixing.accepting import examine
+    from deniably_server.mixing.capacity import is_soon_full
     from deniably_server.mixing.survey_server import source_at
 
     with _sentences(), closing(mixer_store_of(mixer_database)) as store:
@@ -101,6 +105,9 @@ def accept(url: str, mixer_database: str, until: str | None, invited: bool, yes:
         last = found.until if found.until and until is None else _last_day(until)
         for line in _terms(found, last):
             click.echo(one_line(line))
+        if is_soon_full(found.mixed, mixer_room):
+            places = "so few places" if mixer_room else "all places (--room 0)"
+            click.echo(f"warning        {places} can be filled by one person: use --invited")
         if not yes:
             click.confirm(printable(f"\nMix {found.survey.name}?"), abort=True)
         new = store.accept(found.mixed, found.keys, last, found.source)

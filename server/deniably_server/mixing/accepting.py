@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from deniably.core.counting import people
 from deniably.core.errors import BadSurvey, Refused
@@ -17,7 +17,7 @@ from deniably.design.blanks import HiddenPair
 from deniably.design.mixer_claim import keeps_claim
 from deniably.device.memory import Memory
 from deniably.device.verify_listing import verify_listing
-from deniably.survey.mixer import Mixer
+from deniably.survey.mixer import Mixer, is_address
 from deniably.survey.survey import Survey, read_survey
 from deniably.trust.batch import LARGEST_BATCH
 from deniably.trust.listing import read_listing
@@ -102,14 +102,16 @@ def _own_keys(store: MixerStore, mixer: Mixer) -> MixerKeys:
 
 
 def _refuse_own_host(mixer: Mixer, source: SurveySource) -> None:
-    """Raise Refused where one host has both. On this machine, to try it out, both may be at
-    different ports."""
+    """Raise Refused where one host has both, and where the mixer's address is none. On this
+    machine, to try it out, both may be at different ports."""
+    if not is_address(mixer.address):
+        raise Refused(f"nobody reaches the mixer of this survey: {mixer.address} is no address")
     there, here = urlsplit(source.server), urlsplit(mixer.address)
-    host = there.hostname
+    host = _host(there)
     if is_here(source.server) and is_here(mixer.address):
         same = there.port == here.port
     else:
-        same = host == here.hostname
+        same = host == _host(here)
     if same:
         raise Refused(
             f"the mixer and the survey's server have one host, {host}: whoever runs both could see"
@@ -138,6 +140,11 @@ def _refuse_too_large(mixed: MixedSurvey) -> None:
 
 def _pairs(survey: Survey) -> Sequence[HiddenPair]:
     return [HiddenPair.of(question.report_mechanism) for question in survey.questions]
+
+
+def _host(url: SplitResult) -> str:
+    """The host's name without the dot that may end it."""
+    return (url.hostname or "").removesuffix(".")
 
 
 def _origin(server: str) -> str:

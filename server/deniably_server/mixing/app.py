@@ -13,6 +13,7 @@ from deniably_server.guard.app_state import attach_state
 from deniably_server.guard.headers import ResponseHeaders
 from deniably_server.guard.host_names import HostCheck, host_names
 from deniably_server.guard.rate_limits import limits_of
+from deniably_server.mixing.capacity import MB
 from deniably_server.mixing.cross_origin import CrossOrigin
 from deniably_server.mixing.views import attach_mixer, blueprint
 from deniably_server.storage.mixer_store import MixerStore
@@ -24,8 +25,6 @@ from deniably_server.web.problems import problems, refuse
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
-
-_MB = 1_000_000
 
 
 def create_mixer(
@@ -45,7 +44,7 @@ def create_mixer(
     rate, failures, proxies, room = (
         cast(int, config[key]) for key in ("RATE", "FAILURES", "PROXIES", "MIXER_ROOM")
     )
-    limits = limits_of(rate, failures, proxies, room * _MB)
+    limits = limits_of(rate, failures, proxies, room * MB)
     attach_state(app, store, limits)
     attach_mixer(app, store)
     app.register_error_handler(Exception, _refusal)

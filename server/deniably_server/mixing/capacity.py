@@ -8,10 +8,30 @@ from __future__ import annotations
 
 from threading import Lock
 
+from deniably.trust.mixed_survey import MixedSurvey
 from deniably_server.errors import Gone
 from deniably_server.storage.mixer_store import MixerStore
 
 _FULL = "as many people have sent as the survey's server takes answers from; it takes no more"
+
+MB = 1_000_000
+"""The bytes of a MB in the setting of a network's daily room."""
+_FEW_NETWORKS = 3
+"""From how many networks one person easily sends: at home, at work and by telephone."""
+
+
+def is_soon_full(survey: MixedSurvey, room: int) -> bool:
+    """Returns whether one person could fill all places of a survey in a day, from a few networks
+    that each store ``room`` MB, where 0 means no limit. Invitations prevent it."""
+    if survey.invited:
+        return False
+    return not room or survey.most_senders < _FEW_NETWORKS * (room * MB // survey.outer_size)
+
+
+def few_left(survey: MixedSurvey, senders: int) -> bool:
+    """Returns whether fewer than a tenth of a survey's places are left after so many
+    ``senders``."""
+    return 10 * (survey.most_senders - senders) < survey.most_senders
 
 
 class Capacity:

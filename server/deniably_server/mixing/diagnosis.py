@@ -11,6 +11,7 @@ import msgspec
 from deniably.core.counting import people
 from deniably.core.errors import DeniablyError
 from deniably.trust.batch import Manifest
+from deniably_server.mixing.capacity import few_left
 from deniably_server.mixing.survey_server import SurveyServer
 from deniably_server.storage.engines.database_urls import file_at
 from deniably_server.storage.mixer_store import MixerStore
@@ -55,7 +56,10 @@ def _survey(store: MixerStore, digest: str) -> tuple[str, list[str]]:
     accepted = store.accepted(digest)
     match store.state(digest):
         case "open":
-            sent = f"{tens(store.senders(digest)):,} people or a few more have sent"
+            senders = store.senders(digest)
+            few = few_left(accepted.survey, senders)
+            left = "; fewer than a tenth of its places are left" if few else ""
+            sent = f"{tens(senders):,} people or a few more have sent{left}"
             return f"open until {accepted.until}; {sent}", _server(store, digest)
         case "closed":
             return "closed; its batch is made by the running mixer within a minute", []

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 
 import msgspec
 
 from deniably.core.steering import one_line
-from deniably.survey.mixer import ADDRESS, LONGEST_BY
+from deniably.survey.mixer import LONGEST_BY, is_address
 from deniably.trust.envelope import new_opening_key
 from deniably.trust.mixer_offer import MixerOffer, make_offer
 from deniably.trust.signing import new_key
@@ -22,7 +21,7 @@ def new_offer(address: str, by: str) -> Offered:
     Raises Malformed for an address that is no origin, or has no TLS though it is on another
     machine, and for a name that is empty, too long or more than one line.
     """
-    if not re.fullmatch(ADDRESS, address):
+    if not is_address(address):
         raise Malformed("an address looks like https://mixer.example.org, without a path")
     if not (0 < len(by.strip()) <= len(by) <= LONGEST_BY) or one_line(by) != by:
         raise Malformed(

@@ -19,7 +19,7 @@ from deniably.core.bounded_files import SMALL
 from deniably.core.bounded_http import bounded_session, read_answer
 from deniably.core.errors import BadInput, DeniablyError
 from deniably.core.steering import one_line
-from deniably.survey.mixer import ADDRESS
+from deniably.survey.mixer import is_address
 from deniably.trust.listing import LARGEST_LISTING
 from deniably.trust.register import LARGEST_REGISTER
 from deniably_server.errors import Malformed
@@ -79,11 +79,15 @@ def source_at(url: str) -> SurveySource:
 
     Raises Malformed for another address, and for one without TLS that is not on this machine.
     """
-    parts = urlsplit(url.strip())
+    refusal = Malformed("a survey's address looks like https://survey.example.org/s/name")
+    try:
+        parts = urlsplit(url.strip())
+    except ValueError:  # such as https://[::::]
+        raise refusal from None
     origin = f"{parts.scheme}://{parts.netloc}".lower()
     match = _PATH.fullmatch(parts.path)
-    if not (re.fullmatch(ADDRESS, origin) and match):
-        raise Malformed("a survey's address looks like https://survey.example.org/s/name")
+    if not (is_address(origin) and match):
+        raise refusal
     return SurveySource(f"{origin}{match[1]}", match[2])
 
 

@@ -58,7 +58,6 @@ def add(digest: str) -> Response:
     """Stores one envelope."""
     limits, mixer = current_limits(), _mixer()
     limits.admit(request.environ)
-    limits.check_failures(request.environ)
 
     def count(size: int) -> None:
         limits.count_bytes(request.environ, size)
@@ -67,7 +66,10 @@ def add(digest: str) -> Response:
     try:
         begun = begin_envelope(mixer.store, digest, read_body(OCTETS), count)
     except Uninvited:
-        limits.count_failure(request.environ)  # codes must not be guessed
+        # Codes must not be guessed. Only here: many people share a network's address, and wrong
+        # codes from there must not keep out who has a good one, or sends again.
+        limits.check_failures(request.environ)
+        limits.count_failure(request.environ)
         raise
     status, body = begun.answer()
     return Response(body, status, mimetype=JSON)

@@ -685,11 +685,16 @@ class Store(BaseStore):
     def _key(self, name: str) -> PrivateKey:
         key = self._keys.get(name)  # it never changes
         if key is None:
-            self.survey(name)
+            mixed = self.survey(name).mixer
             with self._reading() as database:
                 key = find_key(database, name)
             if key is None:
-                raise NotFound(f"the survey {name} has no invitations: anybody may answer it")
+                raise NotFound(
+                    f"the survey {name} has a mixer, and invitations are the mixer's: whoever runs"
+                    " it makes them with deniably mix invite"
+                    if mixed
+                    else f"the survey {name} has no invitations: anybody may answer it"
+                )
             self._keys[name] = key
         return key
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from typing import Annotated
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -71,6 +72,21 @@ _P = 2**256 - 2**224 + 2**192 + 2**96 - 1
 _B = 0x5AC635D8AA3A93E7B3EBBD55769886BC651D06B0CC53B0F63BCE3C3E27D2604B
 
 EnvelopeKey = Annotated[str, msgspec.Meta(pattern=ENVELOPE_KEY)]
+
+
+def is_address(text: str) -> bool:
+    """Returns whether a text is an origin that can be asked: it has the form of ``ADDRESS``, its
+    number in brackets is one of IPv6, and its port is one.
+
+    >>> is_address("https://mixer.example.org:8443")
+    True
+    >>> is_address("https://[::::]"), is_address("https://mixer.example.org:99999")
+    (False, False)
+    """
+    try:
+        return bool(re.fullmatch(ADDRESS, text)) and urlsplit(text).port != 0
+    except ValueError:  # of urlsplit, for such a number, and of the port
+        return False
 
 
 class MixedClaim(Value, frozen=True):
