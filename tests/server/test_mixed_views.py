@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -222,7 +223,15 @@ def test_the_command_tells_it_too(server: Server) -> None:
     operator = new_token(with_store, "operator")
     with_store.close()
 
-    done = call("close", "council", "--server", server.url, "--token", operator)
+    close = ("close", "council", "--server", server.url, "--token", operator)
+    asked = call(*close, keys="n\n")
+    assert asked.returncode == 1
+    assert "This server does not know how many people have sent" in asked.stderr
+    assert "Close it now, for good?" in asked.stderr
+    with closing(Store(str(server.database))) as store:
+        assert store.state("council") == "open"
+
+    done = call(*close, "--yes")
 
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [

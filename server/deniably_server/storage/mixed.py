@@ -20,7 +20,6 @@ from deniably.trust.batch import Manifest
 from deniably.trust.envelope import OpeningKey, new_opening_key, read_opening_key
 from deniably.trust.opened_batch import OpenedBatch, OpenedReport, check_reports
 from deniably_server.errors import Conflict, NotClosed, WrongPlace
-from deniably_server.storage.base_store import one_state
 from deniably_server.storage.engines.engine import Connection, ReportRow
 from deniably_server.storage.tables.envelope_keys import (
     enter_envelope_key,
@@ -121,7 +120,7 @@ class MixedStore:
     def open_batches(self) -> list[str]:
         """Returns the names of the surveys whose batches are open."""
         # A reader would stay open, and then nobody could make the disk of an idle server read-only.
-        with self._connection() as database, one_state(database):
+        with self._connection() as database:
             return open_batches(database)
 
     def begin_batch(self, name: str, manifest: Manifest, signature: str) -> None:
