@@ -7,6 +7,7 @@ import numpy as np
 from deniably.estimation.tally import Tally
 from deniably.results.result import result
 from deniably.results.unread_answers import unread_answers
+from deniably.results.writing.disclosures import disclosures
 from deniably.results.writing.publication import Publication
 from deniably.survey.survey import as_survey
 from spec.cases.mixers import EIGHT, mixed
@@ -42,3 +43,17 @@ def test_a_document_counts_what_is_missing_to_each_question() -> None:
     assert document.mixed.sentences == unread_answers(3, 280)
     methods = " ".join(Publication(document, survey).methods_file().split())
     assert " ".join(document.mixed.sentences) in methods
+
+
+def test_nobody_is_told_that_there_are_no_signs_where_answers_could_not_be_read() -> None:
+    survey = as_survey(mixed(EIGHT))
+    tallies = {"e": Tally(57, np.array([130, 147]), blanks=220)}
+    document = result(survey, "closed", tallies, reports=60)
+
+    (processed,) = [
+        each.known for each in disclosures(document, survey, ()) if "processed" in each.item
+    ]
+
+    assert document.mixed
+    assert processed.endswith(document.mixed.sentences[-1])
+    assert "no signs" not in processed

@@ -83,7 +83,7 @@ def disclosures(
         Disclosure(
             "How the data were processed, and procedures to ensure data quality",
             "Every report was checked to be one that an honest device can send; none"
-            f"{' of these' if result.mixed else ''} was left out or edited.{_signs(result)}",
+            f"{' of these' if result.mixed else ''} was left out or edited.{_unread(result)}{_signs(result)}",
         ),
         Disclosure(
             "A general statement acknowledging limitations of the data",
@@ -129,9 +129,16 @@ def _dates(result: SurveyResult, days: Sequence[str]) -> tuple[str, str]:
     return "", "the first and the last day"
 
 
+def _unread(result: SurveyResult) -> str:
+    sentences = result.mixed.sentences if result.mixed else ()
+    return "".join(f" {sentence}" for sentence in sentences)
+
+
 def _signs(result: SurveyResult) -> str:
     odd = [question.short for question in result.questions if question.flags]
     if not odd:
-        return " There are no signs of fake reports."
+        # What could not be read may be such a sign.
+        unread = result.mixed is not None and result.mixed.refused
+        return "" if unread else " There are no signs of fake reports."
     named = ", ".join(f"“{name}”" for name in odd)
     return f" There are signs of fake reports or faulty devices in {named}."
