@@ -83,7 +83,8 @@ def disclosures(
         Disclosure(
             "How the data were processed, and procedures to ensure data quality",
             "Every report was checked to be one that an honest device can send; none"
-            f"{' of these' if result.mixed else ''} was left out or edited.{_unread(result)}{_signs(result)}",
+            f"{' of these' if result.mixed else ''} was left out or edited."
+            f"{_unread(result)}{_signs(result)}",
         ),
         Disclosure(
             "A general statement acknowledging limitations of the data",
