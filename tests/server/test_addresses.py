@@ -323,7 +323,7 @@ def test_strata_in_the_names_of_folders_are_no_columns(
     ("text", "reason"),
     [
         ("ftp://host/x", "ftp:// is no address that is read: they begin with s3://"),
-        ("https://bucket.s3.amazonaws.com/x", "https:// is no address that is read"),
+        ("https://bucket.s3.amazonaws.com/x", "is no survey's address"),
         ("s3://", "needs the name of a bucket"),
         ("s3://AKIA123:hush@bucket/x", "has no key, ? or # in it"),
         ("s3://AKIA123@bucket/x", "has no key, ? or # in it"),
