@@ -390,6 +390,7 @@ def test_two_tabs_send_one_envelope(
     assert two.held(through) == 1
 
 
+@pytest.mark.thorough
 def test_both_accounts_are_counted_and_the_larger_share_is_shown(
     phone: Watched, two: TwoParties, six: Through
 ) -> None:
@@ -510,6 +511,7 @@ def other_code(phone: Watched, code: str) -> None:
     phone.press(("#other-invitation button", "Try again"))
 
 
+@pytest.mark.thorough
 def test_a_page_that_was_loaded_again_can_put_no_other_code_into_what_was_sealed(
     phone: Watched, two: TwoParties, invited: Through
 ) -> None:
@@ -534,6 +536,7 @@ def answer_with(phone: Watched, code: str) -> None:
     phone.send()
 
 
+@pytest.mark.thorough
 def test_leaving_forgets_an_invitation_that_was_not_sealed(
     phone: Watched, two: TwoParties, invited: Through
 ) -> None:
@@ -599,6 +602,7 @@ def test_what_a_mixer_passed_on_is_found_in_the_servers_own_list(
     phone.see("#arrived", "have arrived at the survey’s server: 2 of 2")
 
 
+@pytest.mark.thorough
 def test_what_was_never_sent_is_told_from_what_was_dropped(
     phone: Watched, two: TwoParties, publish: Callable[..., Through]
 ) -> None:

@@ -116,6 +116,7 @@ def with_mixer(page: Page, server: Server, mixer: MixerServer, name: str) -> str
     return begin(page, server, name, questions=plain, mixer=through)
 
 
+@pytest.mark.thorough
 def test_the_whole_walk_with_a_mixer(
     first_start: Server, mixer: MixerServer, page: Page, hand: Mouse,
     axe: Callable[[Page], list[str]],

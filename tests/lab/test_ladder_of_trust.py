@@ -114,6 +114,7 @@ def _delta(n: int, yes: int, epsilon: float) -> float:
     return max(float(np.maximum(one, 0).sum()) for one in both)
 
 
+@pytest.mark.thorough
 def test_more_people_hide_better_and_a_larger_epsilon_is_less_off() -> None:
     crowds = [lab.ladder_of_trust(n=n) for n in (1200, 2584, 20_000)]
     hidden = [value(rows(one, "protection")[1], "epsilon") for one in crowds]

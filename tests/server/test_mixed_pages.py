@@ -120,6 +120,7 @@ def test_the_page_offers_nothing_that_cannot_be_and_says_why_once(page: str) -> 
     assert "Somebody who sees only the counts" not in page, "the claim holds, whoever else answers"
 
 
+@pytest.mark.thorough
 def test_every_page_that_is_offered_is_there(client: FlaskClient, page: str) -> None:
     """Differences between the answers of one question, groups on a map, figures and files."""
     links = {html.unescape(link) for link in re.findall(r'href="(/(?:api/)?surveys/[^"#]*)"', page)}

@@ -102,6 +102,7 @@ def test_no_room_is_no_limit() -> None:
     assert limits_of(0, 0, 0, 5).room is not None
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("people", [2_000])
 def test_a_batch_is_in_memory_once(store: MixerStore, people: int) -> None:
     """Three times as much was needed before; the envelopes of people lie on the disk as well."""

@@ -70,6 +70,7 @@ def right(blanks: int) -> float:
     return hits / TRIALS
 
 
+@pytest.mark.thorough
 def test_with_blanks_it_is_right_no_more_often_than_stated() -> None:
     assert stated(1, ONE) <= Fraction(3, 4)
     assert right(ONE) <= stated(1, ONE)

@@ -126,6 +126,7 @@ def test_everybody_may_see_the_manifest_and_the_list(client: FlaskClient, some: 
     assert listed.data == b"".join(sorted(hashlib.sha256(each).digest() for each in envelopes))
 
 
+@pytest.mark.thorough
 def test_the_list_of_many_envelopes_is_whole(client: FlaskClient, store: Store) -> None:
     some = passed_on(blanks=2_200).publish(store)
     batch = some.batch()
@@ -153,6 +154,7 @@ def test_what_is_no_report_is_counted_in_public(client: FlaskClient, store: Stor
     assert examine(store) == []
 
 
+@pytest.mark.thorough
 def test_a_thousand_people_are_counted_among_fifteen_who_send_garbage(
     client: FlaskClient, store: Store
 ) -> None:

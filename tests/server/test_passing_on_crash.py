@@ -168,6 +168,7 @@ print(steps)
 """
 
 
+@pytest.mark.thorough
 def test_a_process_may_die_at_every_step(nursery: Nursery, tmp_path: Path) -> None:
     """Of the taking and of the rewrite. Whatever was done, the next process does the rest."""
     log, ended, found = tmp_path / "log", False, list[str]()
