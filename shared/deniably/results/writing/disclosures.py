@@ -139,7 +139,8 @@ def _signs(result: SurveyResult) -> str:
     odd = [question.short for question in result.questions if question.flags]
     if not odd:
         # What could not be read may be such a sign.
-        unread = result.mixed is not None and result.mixed.refused
-        return "" if unread else " There are no signs of fake reports."
+        return (
+            "" if result.mixed and result.mixed.refused else " There are no signs of fake reports."
+        )
     named = ", ".join(f"“{name}”" for name in odd)
     return f" There are signs of fake reports or faulty devices in {named}."
