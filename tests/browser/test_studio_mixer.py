@@ -4,7 +4,6 @@ the batch that its mixer passes on, and what a server that swaps the mixer gets.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -22,7 +21,7 @@ from support.commands import call
 from support.hands import Mouse
 from support.material import Server
 from support.mixing import MixerServer
-from support.studio_pages import SAVED, look_at
+from support.studio_pages import SAVED, found_group, look_at
 
 pytestmark = pytest.mark.browser
 
@@ -56,16 +55,7 @@ def signed_in(chromium: Browser, first_start: Server) -> Iterator[Page]:
     context = chromium.new_context(accept_downloads=True)
     page = context.new_page()
     page.set_default_timeout(30_000)
-    hand = Mouse(page)
-    (link,) = re.findall(r"http://\S+/studio/start#\S+", first_start.log)
-    page.goto(link)
-    hand.write("#name", "Harbour Workers’ Union")
-    hand.write("#contact", "survey@union.example")
-    page.wait_for_selector("#words li")
-    with page.expect_download():
-        hand.press("#save")
-    hand.choose("#kept")
-    hand.press("#start")
+    found_group(Mouse(page), first_start)
     page.wait_for_selector("#founded a.button")
     yield page
     context.close()

@@ -19,7 +19,7 @@ from support import hands
 from support.databases import new_database
 from support.hands import Hand, Keyboard, Mouse, Touch
 from support.material import Server
-from support.studio_pages import SAVED, WIDE, expert_words
+from support.studio_pages import SAVED, WIDE, expert_words, found_group
 
 pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 
@@ -57,15 +57,7 @@ def in_plain_words(page: Page) -> None:
 def to_a_live_form(hand: Hand, server: Server) -> str:
     """From the printed link to the link for respondents."""
     page = hand.page
-    (link,) = re.findall(r"http://\S+/studio/start#\S+", server.log)
-    page.goto(link)
-    hand.write("#name", "Harbour Workers’ Union")
-    hand.write("#contact", "survey@union.example")
-    page.wait_for_selector("#words li")
-    with page.expect_download():
-        hand.press("#save")
-    hand.choose("#kept")
-    hand.press("#start")
+    found_group(hand, server)
     hand.press("#founded a.button")
     page.wait_for_selector("#empty")
     in_plain_words(page)

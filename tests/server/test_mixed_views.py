@@ -217,11 +217,10 @@ def test_closing_tells_that_the_mixer_passes_on(
     assert "mixer" not in again
 
 
-def test_the_command_tells_it_too(server: Server) -> None:
-    with_store = Store(str(server.database))
-    passed_on().publish(with_store, close=False)
-    operator = new_token(with_store, "operator")
-    with_store.close()
+def test_the_command_asks_first_and_tells_it_too(server: Server) -> None:
+    with closing(Store(str(server.database))) as store:
+        passed_on().publish(store, close=False)
+        operator = new_token(store, "operator")
 
     close = ("close", "council", "--server", server.url, "--token", operator)
     asked = call(*close, keys="n\n")

@@ -14,7 +14,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -22,7 +22,7 @@ import requests
 
 from deniably_server.mixing.batches import finish
 from deniably_server.storage.mixer_store import MixerStore
-from support.crowd import PATIENCE, until
+from support.crowd import PATIENCE, restarting, until
 from support.mixing import MixerServer, Parties, kept_batch, parties, whole
 from support.nursery import Nursery
 
@@ -105,19 +105,8 @@ class People:
 @pytest.fixture
 def begin(nursery: Nursery, tmp_path: Path) -> Iterator[Callable[[str], MixerServer]]:
     """Starts mixers on a database; kills them at the end."""
-    begun: list[MixerServer] = []
-
-    def start(address: str) -> MixerServer:
-        last = time.monotonic() + PATIENCE
-        while True:  # as a service manager does; where the database still recovers, it refuses
-            with suppress(pytest.fail.Exception):
-                begun.append(MixerServer(address, log=tmp_path / "log", begin=nursery.begin))
-                return begun[-1]
-            assert time.monotonic() < last
-
-    yield start
-    for each in begun:
-        each.kill()
+    with restarting(MixerServer, nursery, tmp_path / "log") as start:
+        yield start
 
 
 @pytest.mark.parametrize(

@@ -141,17 +141,19 @@ def test_close_on_the_command_line_signs_with_the_authors_key(
     with closing(Store(str(server.database))) as store:
         tokens = [new_token(store, "author") for _ in range(2)]
 
-    def run(command: Any, *arguments: object, token: str) -> Any:
+    def run(command: Any, *arguments: object, token: str, keys: str = "") -> Any:
         given = [*map(str, arguments), "--server", server.url, "--token", token]
-        return CliRunner().invoke(command, given)
+        return CliRunner().invoke(command, given, input=keys)
 
     assert run(authoring.publish, file, token=tokens[0]).exit_code == 0
     key = tmp_path / "home" / "author.key"
     away = key.rename(tmp_path / "shared.key")
 
     refused = run(authoring.close, "mine", "--yes", token=tokens[1])
+    asked = run(authoring.close, "mine", "--key", away, token=tokens[1], keys="n\n")
     closed = run(authoring.close, "mine", "--yes", "--key", away, token=tokens[1])
 
+    assert "has fewer than" in asked.output
     assert refused.exit_code != 0
     assert "was published with another token" in refused.output
     assert closed.exit_code == 0, closed.output

@@ -23,7 +23,7 @@ import requests
 from deniably_server.storage.maintenance.doctor import examine
 from deniably_server.storage.maintenance.traces import traces
 from deniably_server.storage.store import Store
-from support.crowd import PATIENCE, until
+from support.crowd import PATIENCE, restarting, until
 from support.material import Server, contents
 from support.nursery import Nursery
 from support.passing_on import OCTETS, PassedOn, passed_on
@@ -41,19 +41,8 @@ def chance() -> random.Random:
 @pytest.fixture
 def begin(nursery: Nursery, tmp_path: Path) -> Iterator[Callable[[str], Server]]:
     """Starts servers on a database; kills them at the end."""
-    begun: list[Server] = []
-
-    def start(address: str) -> Server:
-        last = time.monotonic() + PATIENCE
-        while True:  # as a service manager does; where the database still recovers, it refuses
-            with suppress(pytest.fail.Exception):
-                begun.append(Server(address, log=tmp_path / "log", begin=nursery.begin))
-                return begun[-1]
-            assert time.monotonic() < last
-
-    yield start
-    for each in begun:
-        each.kill()
+    with restarting(Server, nursery, tmp_path / "log") as start:
+        yield start
 
 
 class Mixer:

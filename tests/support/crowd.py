@@ -9,17 +9,22 @@ import random
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterable
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
+
+import pytest
 
 from deniably.survey.report import Report
 from deniably.survey.survey import Survey
 from deniably_server.storage.engines.database_urls import engine_at
 from deniably_server.storage.maintenance.doctor import examine
 from deniably_server.storage.store import Store
-from support.material import a_report, lines_headers
+from support.material import Server, a_report, lines_headers
+from support.nursery import Nursery
+
+_Server = TypeVar("_Server", bound=Server)
 
 PATIENCE = 60
 """Seconds until a crowd that waits says so. Nothing takes that long, on a slow machine neither."""
@@ -242,3 +247,23 @@ def _values(survey: Survey, chance: random.Random) -> dict[str, list[int]]:
         channel = question.mechanism
         found[question.name] = sorted(chance.sample(range(channel.k), channel.omega))
     return found
+
+
+@contextmanager
+def restarting(
+    kind: Callable[..., _Server], nursery: Nursery, log: Path
+) -> Generator[Callable[[str], _Server]]:
+    """Starts servers on a database, again after each kill; kills them at the end."""
+    begun: list[_Server] = []
+
+    def start(address: str) -> _Server:
+        last = time.monotonic() + PATIENCE
+        while True:  # as a service manager does; where the database still recovers, it refuses
+            with suppress(pytest.fail.Exception):
+                begun.append(kind(address, log=log, begin=nursery.begin))
+                return begun[-1]
+            assert time.monotonic() < last
+
+    yield start
+    for each in begun:
+        each.kill()

@@ -8,6 +8,9 @@ from typing import Any
 
 from playwright.sync_api import Page
 
+from support.hands import Hand
+from support.material import Server
+
 WIDE = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 SAVED = "#state:text-is('Saved')"
 _EXPERT = re.compile(r"\b(epsilon|odds|delta|YAML|token|mechanism)\b", re.IGNORECASE)
@@ -30,6 +33,20 @@ _WORDS = """() => {
 def expert_words(page: Page) -> list[str]:
     """The words of experts that a page says or shows, in whatever fold, but in that for experts."""
     return _EXPERT.findall(page.evaluate(_WORDS))
+
+
+def found_group(hand: Hand, server: Server) -> None:
+    """From the link that the server printed to a group with its signature and its copy."""
+    page = hand.page
+    (link,) = re.findall(r"http://\S+/studio/start#\S+", server.log)
+    page.goto(link)
+    hand.write("#name", "Harbour Workers’ Union")
+    hand.write("#contact", "survey@union.example")
+    page.wait_for_selector("#words li")
+    with page.expect_download():
+        hand.press("#save")
+    hand.choose("#kept")
+    hand.press("#start")
 
 
 def look_at(page: Page, axe: Callable[[Page], list[str]]) -> None:

@@ -110,8 +110,8 @@ def checker() -> Answerer:
         quick_check(lambda: _FIRST)
 
     def answer(question: bytes) -> bytes:
-        if (found := kept.get(question)) is not None:
-            return found
+        if (checked := kept.get(question)) is not None:
+            return checked
         job = msgspec.msgpack.decode(question, type=CheckJob)
         known.add(job.designs)
         try:
@@ -123,12 +123,12 @@ def checker() -> Answerer:
             log.error("a check failed: %s", error_location(error))
             raise
         missing = [(key.positions, key.own, key.other) for key in stand_ins.missing]
-        found = msgspec.msgpack.encode(Checked(view, missing, problems))
+        checked = msgspec.msgpack.encode(Checked(view, missing, problems))
         if not missing:  # exact, and so the same for ever
-            kept[question] = found
+            kept[question] = checked
             if len(kept) > _KEPT:
                 del kept[next(iter(kept))]
-        return found
+        return checked
 
     return answer
 

@@ -305,13 +305,19 @@ def _on_server(survey: Survey, server: str, author: str) -> list[str]:
         return [f"What your other surveys leave to respondents could not be looked at: {error}."]
 
 
-def _ask_where_a_mixer_counts(address: str, headers: dict[str, str]) -> None:
+def _ask_where_a_mixer_counts(address: str) -> None:
     """Ask before a survey with a mixer is closed: with too few senders the mixer deletes all."""
-    status = call("GET", f"{address}/status", headers, b"")
-    if status.get("mixed") and status.get("state") == "open":
-        for sentence in status.get("sentences", ()):
-            click.echo(one_line(str(sentence)), err=True)
-        click.confirm("Close it now, for good?", abort=True, err=True)
+    # The definition is public; the status is for the token that published, and others may close.
+    definition = call("GET", address, {}, b"")
+    if not (mixer := definition.get("mixer")):
+        return
+    least = definition["results"]["minimum"]
+    told = (
+        f"This server does not know how many people have sent; the mixer of {mixer['by']} says so,"
+        f" in tens. If fewer than {least:,} have, the mixer deletes all that came."
+    )
+    click.echo(one_line(told), err=True)
+    click.confirm("Close it now, for good?", abort=True, err=True)
 
 
 @click.command()
@@ -331,7 +337,7 @@ def close(name: str, server: str, token: str, path: Path | None, yes: bool) -> N
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
     headers |= _signed_to_close(address, path)
     if not yes:
-        _ask_where_a_mixer_counts(address, headers)
+        _ask_where_a_mixer_counts(address)
     try:
         # The server refuses first where results would stay hidden, so that nobody loses them by
         # accident.

@@ -11,6 +11,8 @@ from deniably.core.extras import install_command
 from deniably_server.settings import SETTINGS, Setting
 
 if TYPE_CHECKING:
+    from deniably_server.storage.base_store import BaseStore
+    from deniably_server.storage.engines.engine import Engine
     from deniably_server.storage.mixer_store import MixerStore
     from deniably_server.storage.store import Store
 
@@ -94,6 +96,13 @@ def _opened(address: str, store: Callable[[str], _Store], *, wait: bool) -> _Sto
         raise click.ClickException(
             f"cannot use {without_credentials(address)} as the database: {str(error).strip()}"
         ) from None
+
+
+def engine_of(store: BaseStore) -> Engine:
+    """Returns the engine of a store that was opened only to report errors in a sentence, and closes
+    the store."""
+    store.close()
+    return store.engine
 
 
 def store_of(address: str) -> Store:

@@ -11,10 +11,9 @@ import click
 from click.core import ParameterSource
 
 from deniably.core.steering import one_line
-from deniably_server.commands.database import open_store, settings_options, store_of
+from deniably_server.commands.database import engine_of, open_store, settings_options, store_of
 
 if TYPE_CHECKING:
-    from deniably_server.storage.engines.engine import Engine
     from deniably_server.storage.maintenance.traces import Trace
     from deniably_server.storage.store import Store
 
@@ -180,7 +179,7 @@ def migrate(source: str, target: str, anyway: bool) -> None:
     from deniably_server.errors import Conflict
 
     try:
-        with nullcontext() if anyway else _engine(store_of(source)).alone():
+        with nullcontext() if anyway else engine_of(store_of(source)).alone():
             moved = _move(source, target)
     except Conflict as error:
         raise click.ClickException(f"{error.why}. Stop it first") from None
@@ -192,12 +191,6 @@ def _move(source: str, target: str) -> int:
     from deniably_server.storage.maintenance.migrate_engine import move
 
     try:
-        return move(_engine(store_of(source)), _engine(open_store(target)))
+        return move(engine_of(store_of(source)), engine_of(open_store(target)))
     except Conflict as error:
         raise click.ClickException(error.why) from None
-
-
-def _engine(store: Store) -> Engine:
-    """The engine of a store that was opened only to report errors in a sentence."""
-    store.close()
-    return store.engine

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from deniably.core.counting import counted
-from deniably_server.commands.database import open_mixer_store, settings_options
+from deniably_server.commands.database import engine_of, open_mixer_store, settings_options
 from deniably_server.settings import MIXER_SETTINGS
 
 if TYPE_CHECKING:
-    from deniably_server.storage.engines.engine import Engine
     from deniably_server.storage.mixer_store import MixerStore
 
 _database = settings_options("mixer_database", of=MIXER_SETTINGS)
@@ -89,7 +88,7 @@ def migrate(source: str, target: str) -> None:
     from deniably_server.errors import Conflict
 
     try:
-        with _engine(mixer_store_of(source)).alone():
+        with engine_of(mixer_store_of(source)).alone():
             moved = _move(source, target)
     except Conflict as error:
         raise click.ClickException(f"{error.why}. Stop it first") from None
@@ -128,12 +127,6 @@ def _move(source: str, target: str) -> int:
     from deniably_server.storage.maintenance.migrate_mixer import move_mixer
 
     try:
-        return move_mixer(_engine(mixer_store_of(source)), _engine(open_mixer_store(target)))
+        return move_mixer(engine_of(mixer_store_of(source)), engine_of(open_mixer_store(target)))
     except Conflict as error:
         raise click.ClickException(error.why) from None
-
-
-def _engine(store: MixerStore) -> Engine:
-    """The engine of a store that was opened only to report errors in a sentence."""
-    store.close()
-    return store.engine
