@@ -434,7 +434,7 @@ def test_both_numbers_come_before_the_first_question_and_are_on_the_receipt(stud
     assert "adds 220 made-up answers to every question" in before
     assert "in all 2 answers, it is right at most 75 of 100 times" in before
     assert "This can fail once in 1,000,000" in before
-    assert "cheats, one answer is guessed right 89 of 100 times" in before
+    assert "cheats, one answer is guessed right at most 89 of 100 times" in before
     assert "your network address reaches Works council of Example Ltd" in before
     assert "If both work together: Nobody who sees" in before
     assert "The same, if mixers worked together with servers:" in before
